@@ -1,0 +1,50 @@
+# Every target makes what it needs. Works from any path, spaces included.
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+DEMO_OUT ?= demo
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check clean
+
+help:
+	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
+	@echo "make test       the test suite, minutes on two cores"
+	@echo "make test-slow  the long checks: 10,000 steps on five seeds, twenty S-curves"
+	@echo "make check      test, lint, types, import floors"
+
+.venv/torch: constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) torch
+	@touch $@
+
+.venv/demo: .venv/torch pyproject.toml
+	$(PIP) --editable ".[demo]"
+	@touch $@
+
+.venv/test: .venv/demo
+	$(PIP) --editable ".[test]"
+	@touch $@
+
+.venv/dev: .venv/test
+	$(PIP) --editable ".[dev]"
+	@touch $@
+
+demo: .venv/demo
+	$(BIN)/python -m mvlvm demo --out "$(DEMO_OUT)"
+
+test: .venv/test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-slow: .venv/test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
+
+check: .venv/dev test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pyright
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv "$(DEMO_OUT)"

@@ -1,0 +1,106 @@
+r"""The log evidence of a view under its random features, term (a), with its analytic gradient.
+
+    log N(Y | 0, K) = -1/2 [ M log|K| + tr(Y' K^-1 Y) + N M log 2 pi ],      K = Phi Phi' + s I
+
+With R = K^-1 Y its gradient is
+
+    by Phi:  R R' Phi - M K^-1 Phi        by Y:  -R        by s:  (|R|^2 - M tr K^-1) / 2
+
+and every term is cheap on the smaller side of Phi. With F < N, A = Phi' Phi + s I, C = Phi' Y and B = A^-1 C:
+
+    |K| = s^(N - F) |A|       tr(Y' K^-1 Y) = (|Y|^2 - <C, B>) / s       R = (Y - Phi B) / s
+    K^-1 Phi = Phi A^-1       R' Phi = B'                                tr K^-1 = (N - F) / s + tr A^-1
+    s^2 |R|^2 = |Y|^2 - <C, B> - s |B|^2
+
+App. C.2 prints the N x N product inside an identity of size F and loses s in the inverse (docs/errata.md).
+Features may be float32. Their products are accumulated and solved in float64, because A is as ill-conditioned as
+N / s: rounding the products to float32 would make it indefinite when the noise is small.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from mvlvm.linalg.lowrank import add_to_diagonal, invert
+from mvlvm.shapes import Scalar
+
+
+def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar) -> Scalar:
+    r"""Give $\sum_m \log N(y_m | 0, \Phi \Phi^\top + s I)$ in float64, differentiable once [eq:gaussian_elbo_estimate].
+
+    Costs O(N F min(N, F) + N M F).
+
+    Args:
+        Y: the view.
+        Phi: its random features, float32 or float64.
+        noise_variance: s, positive.
+
+    Raises:
+        NumericalError: the covariance cannot be factored.
+    """
+    return _LogEvidence.apply(Y, Phi, noise_variance)  # pyright: ignore[reportReturnType]
+
+
+class _Solution(NamedTuple):
+    """The log evidence and its gradients; the one by Y only where it was asked for."""
+
+    value: Scalar
+    by_Y: Float[Tensor, "N M"] | None
+    by_Phi: Float[Tensor, "N F"]
+    by_s: Scalar
+
+
+def _solve_few_features(
+    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool
+) -> _Solution:
+    """Solve on the F x F side."""
+    (N, M), F = Y.shape, Phi.shape[1]
+    C = Phi.T @ Y
+    log_det_A, A_inverse = invert(add_to_diagonal(Phi.T @ Phi, s))
+    B = A_inverse @ C
+    log_det_K = log_det_A + (N - F) * s.log()
+    trace_K_inverse = (N - F) / s + A_inverse.trace()
+    misfit = Y.square().sum() - (C * B).sum()
+    return _Solution(
+        value=-0.5 * (M * log_det_K + misfit / s + N * M * math.log(2 * math.pi)),
+        by_Y=(Phi @ B - Y) / s if need_Y else None,
+        by_Phi=Y @ (B.T / s) - Phi @ (M * A_inverse + B @ B.T / s),
+        by_s=0.5 * ((misfit - s * B.square().sum()) / s**2 - M * trace_K_inverse),
+    )
+
+
+def _solve_few_samples(
+    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool
+) -> _Solution:
+    """Solve on the N x N side."""
+    N, M = Y.shape
+    log_det_K, K_inverse = invert(add_to_diagonal(Phi @ Phi.T, s))
+    R = K_inverse @ Y
+    return _Solution(
+        value=-0.5 * (M * log_det_K + (Y * R).sum() + N * M * math.log(2 * math.pi)),
+        by_Y=-R if need_Y else None,
+        by_Phi=(R @ R.T - M * K_inverse) @ Phi,
+        by_s=0.5 * (R.square().sum() - M * K_inverse.trace()),
+    )
+
+
+class _LogEvidence(torch.autograd.Function):
+    """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
+
+    @staticmethod
+    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor) -> Tensor:
+        solve = _solve_few_features if Phi.shape[1] < Phi.shape[0] else _solve_few_samples
+        solution = solve(Y.double(), Phi.double(), noise_variance.double(), need_Y=ctx.needs_input_grad[0])
+        by_Y = None if solution.by_Y is None else solution.by_Y.to(Y)
+        ctx.save_for_backward(by_Y, solution.by_Phi.to(Phi), solution.by_s.to(noise_variance))
+        return solution.value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        by_Y, by_Phi, by_s = (None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
+        return by_Y, by_Phi, by_s

@@ -1,0 +1,33 @@
+"""Kernels of the difference x - y alone."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.kernels.ngsm import expected_cosine
+from mvlvm.spectral.stationary import StationaryMixture
+
+
+def rbf_kernel(
+    X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], *, lengthscale: float = 1.0, variance: float = 1.0
+) -> Float[Tensor, "N K"]:
+    r"""Evaluate the squared exponential kernel, $s^2 \exp(-\|x - y\|^2 / (2 \ell^2))$ (App. D.1.1)."""
+    return variance * torch.exp(-0.5 * squared_distance(X1, X2) / lengthscale**2)
+
+
+def sm_kernel(
+    X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: StationaryMixture
+) -> Float[Tensor, "N K"]:
+    r"""Evaluate the spectral mixture kernel.
+
+    $$ k(x, y) = \sum_q \alpha_q \exp(-\tfrac12 \textstyle\sum_d \sigma_{qd}^2 (x_d - y_d)^2) \cos(\mu_q^\top (x - y)) $$
+    """
+    total = torch.zeros(len(X1), len(X2)).to(X1)
+    for alpha, mu, sigma in zip(density.alpha, density.mu, density.sigma, strict=True):
+        total = total + alpha * expected_cosine(X1, X2, (mu, mu), (sigma**2, sigma**2, sigma**2))
+    return total
+
+
+def squared_distance(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"]) -> Float[Tensor, "N K"]:
+    """Give the squared Euclidean distance of every pair; differences first, so that it is never negative."""
+    return (X1[:, None] - X2[None]).square().sum(dim=2)

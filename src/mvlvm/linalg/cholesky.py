@@ -1,0 +1,40 @@
+"""A Cholesky factor that either exists or fails with advice."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.errors import NumericalError
+
+# Added to the diagonal in turn, as shares of its mean. In float64 a positive definite matrix needs none of them;
+# beyond the last one the matrix is no longer the one that was asked for.
+_JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
+
+
+def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
+    """Factor A = L L', adding as little jitter to the diagonal as makes it possible.
+
+    Raises:
+        NumericalError: A holds a NaN or an infinity, or is not positive definite even with the largest jitter.
+    """
+    for share in _JITTER_LADDER:
+        L, failed = torch.linalg.cholesky_ex(A + share * A.diagonal().mean() * torch.eye(len(A)).to(A) if share else A)
+        if not failed:
+            if not torch.isfinite(L.diagonal()).all():
+                break
+            return L
+    if not torch.isfinite(A).all():
+        raise NumericalError(
+            f"The {len(A)} x {len(A)} covariance holds NaN or infinite values. Training has diverged. "
+            "Lower learning_rate, or fit with dtype='float64'."
+        )
+    raise NumericalError(
+        f"The {len(A)} x {len(A)} covariance is not positive definite, even with {_JITTER_LADDER[-1]:g} of its mean "
+        "diagonal added. Its noise variance is too small for its features. "
+        "Lower learning_rate, or fit with dtype='float64'."
+    )
+
+
+def log_det(L: Float[Tensor, "F F"]) -> Float[Tensor, ""]:
+    """Give log|A| from the factor of A = L L'."""
+    return 2 * L.diagonal().log().sum()

@@ -1,0 +1,25 @@
+"""A feature map with its spectral points drawn: what a mixture module returns when it is called."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.spectral.features import expected_features, random_features
+from mvlvm.spectral.sampling import SpectralPoints
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """phi of one view, for one draw of its spectral points."""
+
+    points: SpectralPoints
+    alpha: Float[Tensor, " Q"]
+
+    def __call__(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
+        """Give the features of latents."""
+        return random_features(X, self.points, self.alpha)
+
+    def expectation(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
+        """Give the expected features of normally distributed latents."""
+        return expected_features(mean, std, self.points, self.alpha)

@@ -1,0 +1,47 @@
+"""One view of the model: a mixture, its random features, its noise."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm.errors import NumericalError
+from mvlvm.evidence.random_features import log_evidence
+from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.spectral_mixture import AbstractMixture
+from mvlvm.parameters import positive, raw_positive
+from mvlvm.shapes import Scalar
+
+
+class FeatureView(nn.Module):
+    """A view whose columns are Gaussian processes of the latent, y_m ~ N(0, Phi Phi' + s I).
+
+    Args:
+        name: how errors call it.
+        mixture: its spectral density.
+        n_points: spectral points per mixture, P.
+        noise_variance: where the noise variance s starts.
+    """
+
+    def __init__(self, name: str, mixture: AbstractMixture, *, n_points: int, noise_variance: float) -> None:
+        super().__init__()
+        self.name = name
+        self.mixture = mixture
+        self.n_points = n_points
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
+
+    @property
+    def noise_variance(self) -> Scalar:
+        """The noise variance s."""
+        return positive(self.raw_noise_variance)
+
+    def draw_features(self, generator: torch.Generator) -> FeatureMap:
+        """Draw fresh spectral points, W^v ~ p(W^v)."""
+        return self.mixture(self.n_points, generator)
+
+    def log_evidence(self, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], generator: torch.Generator) -> Scalar:
+        """Estimate the view's log evidence given latents, by one draw of spectral points."""
+        Phi = self.draw_features(generator)(X)
+        try:
+            return log_evidence(Y, Phi, self.noise_variance)
+        except NumericalError as error:
+            raise NumericalError(f"View '{self.name}': {error}") from error

@@ -1,0 +1,37 @@
+"""The shared latent and its variational posterior."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm.evidence.latent_kl import latent_kl
+from mvlvm.parameters import positive, raw_positive
+from mvlvm.shapes import Scalar
+
+
+class GaussianLatent(nn.Module):
+    """q(X): one normal with a diagonal covariance per sample [eq:variational_dis].
+
+    Args:
+        mean: where the means start.
+        std: where every standard deviation starts.
+    """
+
+    def __init__(self, mean: Float[Tensor, "N D"], std: float) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(mean.clone())
+        self.raw_std = nn.Parameter(torch.full_like(mean, raw_positive(std)))
+
+    @property
+    def std(self) -> Float[Tensor, "N D"]:
+        """Posterior standard deviations."""
+        return positive(self.raw_std)
+
+    def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
+        """Draw X ~ q(X), differentiable by its parameters."""
+        eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
+        return self.mean + self.std * eps
+
+    def kl(self) -> Scalar:
+        """Give the divergence of q(X) from the prior, term (b) of the bound."""
+        return latent_kl(self.mean, self.std)

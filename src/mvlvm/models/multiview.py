@@ -1,0 +1,40 @@
+"""NG-MVLVM: views that share one latent (Alg. 1)."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm.evidence.elbo import Elbo
+from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.latent import GaussianLatent
+
+
+class MultiViewLVM(nn.Module):
+    """A latent posterior and the views that look at it [eq:Next-Gen SM in MV-GPLVM].
+
+    Args:
+        latent: q(X).
+        views: one module per view.
+    """
+
+    def __init__(self, latent: GaussianLatent, views: Sequence[FeatureView]) -> None:
+        super().__init__()
+        self.latent = latent
+        self.views = nn.ModuleList(views)
+
+    def elbo(self, Ys: Sequence[Float[Tensor, "N _"]], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
+        """Estimate the evidence lower bound, the body of Alg. 1.
+
+        Args:
+            Ys: the views, in the order of the modules.
+            generator: source of the draws of X and W.
+            n_draws: the paper's I.
+        """
+        draws = []
+        for _ in range(n_draws):
+            X = self.latent.sample(generator)  # one draw, shared by all views
+            terms = [view.log_evidence(Y, X, generator) for view, Y in zip(self.views, Ys, strict=True)]  # pyright: ignore[reportCallIssue]
+            draws.append(torch.stack(terms))
+        return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())

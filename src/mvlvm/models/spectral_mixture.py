@@ -1,0 +1,105 @@
+"""The free parameters of a view's spectral density; calling the module draws a feature map from it."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm import defaults
+from mvlvm.models.feature_map import FeatureMap
+from mvlvm.parameters import correlation, positive, raw_positive
+from mvlvm.spectral.density import BivariateMixture
+from mvlvm.spectral.sampling import two_step_sample
+from mvlvm.spectral.stationary import StationaryMixture, stationary_sample
+
+
+class AbstractMixture(nn.Module, ABC):
+    """A learnable spectral density."""
+
+    @abstractmethod
+    def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
+        """Draw spectral points and give the feature map they make."""
+
+
+class SpectralMixture(AbstractMixture):
+    """The bivariate mixture of the NG-SM kernel.
+
+    Args:
+        n_mixtures: Q.
+        n_components: D.
+        generator: draws the means the optimiser starts from.
+    """
+
+    def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.raw_alpha = _start_weights(n_mixtures)
+        self.mu1 = _start_means(n_mixtures, n_components, generator)
+        self.mu2 = _start_means(n_mixtures, n_components, generator)
+        self.raw_sigma1 = _start_deviations(n_mixtures, n_components)
+        self.raw_sigma2 = _start_deviations(n_mixtures, n_components)
+        self.raw_rho = nn.Parameter(torch.full((n_mixtures,), defaults.START_RAW_RHO))
+
+    def density(self) -> BivariateMixture:
+        """Give the density that the parameters stand for."""
+        return BivariateMixture(
+            alpha=positive(self.raw_alpha), mu1=self.mu1, mu2=self.mu2,
+            sigma1=positive(self.raw_sigma1), sigma2=positive(self.raw_sigma2), rho=correlation(self.raw_rho),
+        )  # fmt: skip
+
+    def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
+        """Draw spectral points by Prop. 1."""
+        density = self.density()
+        eps1, eps2 = (_standard_normal(density.mu1, n_points, generator) for _ in range(2))
+        return FeatureMap(two_step_sample(density, eps1, eps2), density.alpha)
+
+
+class TiedSpectralMixture(AbstractMixture):
+    """The stationary mixture of the SM kernel, w_1 = w_2.
+
+    Args:
+        n_mixtures: Q.
+        n_components: D.
+        generator: draws the means the optimiser starts from.
+    """
+
+    def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.raw_alpha = _start_weights(n_mixtures)
+        self.mu = _start_means(n_mixtures, n_components, generator)
+        self.raw_sigma = _start_deviations(n_mixtures, n_components)
+
+    def density(self) -> StationaryMixture:
+        """Give the density that the parameters stand for."""
+        return StationaryMixture(alpha=positive(self.raw_alpha), mu=self.mu, sigma=positive(self.raw_sigma))
+
+    def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
+        """Draw tied spectral points."""
+        density = self.density()
+        points = stationary_sample(density, _standard_normal(density.mu, n_points, generator))
+        return FeatureMap(points, density.alpha)
+
+
+# The names a user can give for `kernel`.
+MIXTURES: dict[str, type[SpectralMixture] | type[TiedSpectralMixture]] = {
+    "ngsm": SpectralMixture,
+    "sm": TiedSpectralMixture,
+}
+
+
+def _start_weights(n_mixtures: int) -> nn.Parameter:
+    return nn.Parameter(torch.full((n_mixtures,), raw_positive(1 / n_mixtures)))
+
+
+def _start_means(n_mixtures: int, n_components: int, generator: torch.Generator) -> nn.Parameter:
+    shape = (n_mixtures, n_components)
+    return nn.Parameter(defaults.START_MU_SPREAD * torch.randn(shape, generator=generator, device=generator.device))
+
+
+def _start_deviations(n_mixtures: int, n_components: int) -> nn.Parameter:
+    return nn.Parameter(torch.full((n_mixtures, n_components), raw_positive(defaults.START_SIGMA)))
+
+
+def _standard_normal(like: Float[Tensor, "Q D"], n_points: int, generator: torch.Generator) -> Float[Tensor, "Q P D"]:
+    Q, D = like.shape
+    return torch.randn((Q, n_points, D), generator=generator, dtype=like.dtype, device=like.device)

@@ -1,0 +1,48 @@
+"""Where the latent means start."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.errors import ViewError
+
+# Singular values below this share of the largest are rounding.
+_RANK_TOLERANCE = 1e-6
+
+
+def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+    """Give the leading principal components of all views side by side, each scaled to unit variance.
+
+    Every view is first divided by its Frobenius norm, so that all weigh the same. The sign of a component is chosen
+    so that its entry of largest magnitude is positive.
+
+    Args:
+        Ys: centred views.
+        n_components: D.
+
+    Raises:
+        ViewError: the views together have fewer than D directions.
+    """
+    Z = torch.cat([Y / torch.linalg.matrix_norm(Y) for Y in Ys], dim=1)
+    left, singular_values = _leading_left_vectors(Z, n_components)
+    rank = int((singular_values > _RANK_TOLERANCE * singular_values[0]).sum())
+    if rank < n_components:
+        raise ViewError(
+            f"n_components={n_components} is too large for the PCA start: the centred views together have rank {rank}. "
+            f"Give n_components <= {rank}, or pass an array as init."
+        )
+    sign = left.gather(0, left.abs().argmax(dim=0, keepdim=True)).sign()
+    return left * sign * len(Z) ** 0.5
+
+
+def _leading_left_vectors(
+    Z: Float[Tensor, "N M"], n: int
+) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+    """Give the first left singular vectors and values, from the smaller of the two Gram matrices."""
+    N, M = Z.shape
+    values, vectors = torch.linalg.eigh(Z @ Z.T if N <= M else Z.T @ Z)
+    values, vectors = values.flip(0)[:n].clamp_min(0).sqrt(), vectors.flip(1)[:, :n]
+    left = vectors if N <= M else Z @ vectors / values.clamp_min(torch.finfo(Z.dtype).tiny)
+    return left, values

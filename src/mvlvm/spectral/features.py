@@ -1,0 +1,45 @@
+"""Random Fourier features whose inner products estimate the NG-SM kernel (Thm 2, Thm 3)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.spectral.sampling import SpectralPoints
+
+
+def random_features(
+    X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
+) -> Float[Tensor, "N F"]:
+    r"""Map latents to features with $E[\phi(x)^\top \phi(y)] = k(x, y)$ [eq:rff_def, eq:RFF_NGSM].
+
+    Printed, each pair of points gives $\tfrac12 \sqrt{\alpha_q / P}\, [\cos w_1 x + \cos w_2 x;\ \sin w_1 x + \sin w_2 x]$.
+    With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$ that is
+
+    $$ \sqrt{\alpha_q / P}\, \cos(d^\top x)\, [\cos(s^\top x);\ \sin(s^\top x)], $$
+
+    a stationary feature times an envelope. The cosines of all mixtures come first, then the sines.
+    """
+    w1, w2 = (w.flatten(0, 1) for w in points)
+    carrier = X @ (0.5 * (w1 + w2)).T
+    envelope = torch.cos(X @ (0.5 * (w1 - w2)).T) * _amplitude(points, alpha)
+    return torch.cat([envelope * torch.cos(carrier), envelope * torch.sin(carrier)], dim=1)
+
+
+def expected_features(
+    mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
+) -> Float[Tensor, "N F"]:
+    r"""Give the expectation of `random_features` over latents $x_n \sim N(\mathrm{mean}_n, \mathrm{std}_n^2)$.
+
+    From $E \cos(w^\top x) = \exp(-\tfrac12 \sum_d w_d^2 \mathrm{std}_d^2) \cos(w^\top \mathrm{mean})$ and the same for the sine.
+    """
+    halves = []
+    for w in (w.flatten(0, 1) for w in points):
+        damping = torch.exp(-0.5 * std**2 @ (w**2).T)
+        halves.append(torch.cat([damping * torch.cos(mean @ w.T), damping * torch.sin(mean @ w.T)], dim=1))
+    return 0.5 * (halves[0] + halves[1]) * _amplitude(points, alpha).repeat(2)
+
+
+def _amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " PQ"]:
+    """Give sqrt(alpha_q / P) for every point of every mixture."""
+    n_points = points.w1.shape[1]
+    return (alpha / n_points).sqrt().repeat_interleave(n_points)

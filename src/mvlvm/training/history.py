@@ -1,0 +1,38 @@
+"""What happened during training."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+
+class StopReason(StrEnum):
+    """Why training ended."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass
+class History:
+    """The course of the bound, one entry per step."""
+
+    bound: list[float] = field(default_factory=list)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    learning_rate: list[float] = field(default_factory=list)
+    stop_reason: StopReason = StopReason.MAX_ITER
+
+    def record(self, bound: float, parts: dict[str, float], *, seconds: float, learning_rate: float) -> None:
+        """Append one step."""
+        self.bound.append(bound)
+        self.seconds.append(seconds)
+        self.learning_rate.append(learning_rate)
+        for name, value in parts.items():
+            self.parts.setdefault(name, []).append(value)
+
+    def as_arrays(self) -> dict[str, np.ndarray]:
+        """Give every column as an array, by name."""
+        columns = {"elbo": self.bound, **self.parts, "seconds": self.seconds, "learning_rate": self.learning_rate}
+        return {name: np.asarray(values, dtype=float) for name, values in columns.items()}
