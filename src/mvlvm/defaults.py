@@ -16,12 +16,15 @@ FINAL_LEARNING_RATE_SHARE = 0.05
 TOL = 1e-4
 STOPPING_WINDOW = 100
 
+# Draws of latents and spectral points per step, the paper's I.
+N_DRAWS = 1
+
 # Where the optimiser starts, in the units of standardised views.
 START_LATENT_STD = 0.1
 START_SIGMA = 1.0
 START_MU_SPREAD = 0.3
 START_RAW_RHO = 0.5
-START_NOISE_VARIANCE = 0.5
+START_NOISE_VARIANCE = 0.1
 
 # Spectral draws averaged in predictions, and latent draws that go into each of them.
 N_DRAWS_PREDICT = 4

@@ -1,0 +1,7 @@
+"""Estimators in the manner of scikit-learn."""
+
+from mvlvm.estimators.arflvm import MVARFLVM
+from mvlvm.estimators.loading import load
+from mvlvm.estimators.ng_mvlvm import NGMVLVM
+
+__all__ = ["MVARFLVM", "NGMVLVM", "load"]

@@ -24,6 +24,11 @@ class MultiViewLVM(nn.Module):
         self.latent = latent
         self.views = nn.ModuleList(views)
 
+    @property
+    def feature_views(self) -> list[FeatureView]:
+        """The views' modules, with their type."""
+        return [view for view in self.views if isinstance(view, FeatureView)]
+
     def elbo(self, Ys: Sequence[Float[Tensor, "N _"]], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
         """Estimate the evidence lower bound, the body of Alg. 1.
 
@@ -35,6 +40,6 @@ class MultiViewLVM(nn.Module):
         draws = []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
-            terms = [view.log_evidence(Y, X, generator) for view, Y in zip(self.views, Ys, strict=True)]  # pyright: ignore[reportCallIssue]
+            terms = [view.log_evidence(Y, X, generator) for view, Y in zip(self.feature_views, Ys, strict=True)]
             draws.append(torch.stack(terms))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())

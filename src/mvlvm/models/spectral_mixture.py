@@ -18,6 +18,10 @@ class AbstractMixture(nn.Module, ABC):
     """A learnable spectral density."""
 
     @abstractmethod
+    def density(self) -> BivariateMixture | StationaryMixture:
+        """Give the density that the parameters stand for."""
+
+    @abstractmethod
     def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
         """Draw spectral points and give the feature map they make."""
 
@@ -85,6 +89,11 @@ MIXTURES: dict[str, type[SpectralMixture] | type[TiedSpectralMixture]] = {
     "ngsm": SpectralMixture,
     "sm": TiedSpectralMixture,
 }
+
+
+def kernel_name(mixture: AbstractMixture) -> str:
+    """Give the name under which a user asks for this kind of mixture."""
+    return next(name for name, kind in MIXTURES.items() if type(mixture) is kind)
 
 
 def _start_weights(n_mixtures: int) -> nn.Parameter:

@@ -23,6 +23,7 @@ class History:
     seconds: list[float] = field(default_factory=list)
     learning_rate: list[float] = field(default_factory=list)
     stop_reason: StopReason = StopReason.MAX_ITER
+    still_rising: bool = False
 
     def record(self, bound: float, parts: dict[str, float], *, seconds: float, learning_rate: float) -> None:
         """Append one step."""

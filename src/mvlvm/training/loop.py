@@ -13,7 +13,7 @@ from mvlvm.errors import NumericalError
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.progress import Watch, silent
-from mvlvm.training.stopping import rise_per_window
+from mvlvm.training.stopping import rise_between_windows
 
 
 class Bound(Protocol):
@@ -62,9 +62,12 @@ def train(
                 seconds=time.perf_counter() - start, learning_rate=learning_rate,
             )  # fmt: skip
             watch(step + 1, history.bound[-1])
-            if config.tol > 0 and rise_per_window(history.bound, config.window) < config.tol:
-                history.stop_reason = StopReason.CONVERGED
-                break
+            if config.tol > 0 and step % config.window == config.window - 1:
+                rise = rise_between_windows(history.bound, config.window)
+                history.still_rising = rise.at_least > config.tol
+                if rise.at_most < config.tol:
+                    history.stop_reason = StopReason.CONVERGED
+                    break
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
     return history

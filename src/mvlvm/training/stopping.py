@@ -1,15 +1,29 @@
 """When to stop."""
 
+import math
 from collections.abc import Sequence
+from statistics import fmean, variance
+from typing import NamedTuple
+
+# A rise is told from noise at this many standard errors.
+_STANDARD_ERRORS = 2.0
 
 
-def rise_per_window(bounds: Sequence[float], window: int) -> float:
-    """Give the rise of the mean bound from the last but one window of steps to the last one.
+class Rise(NamedTuple):
+    """By how much the bound rose, at least and at most, given that every step's bound is a noisy estimate."""
 
-    A single bound is a noisy estimate, because every step draws anew; its mean over a window is not.
-    Infinite before two windows have passed.
+    at_least: float
+    at_most: float
+
+
+def rise_between_windows(bounds: Sequence[float], window: int) -> Rise:
+    """Compare the mean bound of the last window of steps with that of the window before.
+
+    Anything is possible before two windows have passed.
     """
     if len(bounds) < 2 * window:
-        return float("inf")
+        return Rise(-math.inf, math.inf)
     last, before = bounds[-window:], bounds[-2 * window : -window]
-    return (sum(last) - sum(before)) / window
+    rise = fmean(last) - fmean(before)
+    margin = _STANDARD_ERRORS * math.sqrt((variance(last) + variance(before)) / window)
+    return Rise(rise - margin, rise + margin)

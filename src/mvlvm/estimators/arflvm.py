@@ -1,0 +1,86 @@
+"""MV-ARFLVM: views with stationary spectral mixture kernels that share one latent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mvlvm import defaults
+from mvlvm.estimators.base import AbstractMultiViewLVM
+from mvlvm.randomness import RandomStateLike
+
+
+class MVARFLVM(AbstractMultiViewLVM):
+    r"""Multi-view latent variable model with stationary spectral mixture kernels.
+
+    The same model as `NGMVLVM` with its mixtures tied, $w_1 = w_2$: every view varies equally fast everywhere. It is
+    the paper's MV-ARFLVM, and with one view its ARFLVM.
+
+    Args:
+        n_components: latent dimensions, D.
+        n_mixtures: mixtures of a view's spectral density, Q; an integer or view name -> integer.
+        n_points: spectral points per mixture, P.
+        likelihood: as in `NGMVLVM`, like all that follow.
+        scale: see there.
+        init: see there.
+        max_iter: see there.
+        tol: see there.
+        learning_rate: see there.
+        n_draws: see there.
+        latent_kl_weight: see there.
+        view_weights: see there.
+        device: see there.
+        dtype: see there.
+        random_state: see there.
+        verbose: see there.
+
+    Attributes:
+        embedding_: (N, D) posterior means of the latents; the other attributes are those of `NGMVLVM`.
+
+    Example:
+        >>> from mvlvm.datasets import s_curve
+        >>> data = s_curve({"left": "rbf", "right": "rbf"}, n_samples=60, n_features=10, random_state=0)
+        >>> MVARFLVM(max_iter=20, tol=0, random_state=0).fit_transform(data.views).shape
+        (60, 2)
+
+    References:
+        Li, Lin, Yin, Zhang. Preventing model collapse in Gaussian process latent variable models. ICML 2024.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int = defaults.N_COMPONENTS,
+        n_mixtures: int | Mapping[str, int] = defaults.N_MIXTURES,
+        n_points: int = defaults.N_POINTS,
+        likelihood: str | Mapping[str, str] = "gaussian",
+        scale: str | None | Mapping[str, str | None] = "auto",
+        init: Any = "pca",
+        max_iter: int = defaults.MAX_ITER,
+        tol: float = defaults.TOL,
+        learning_rate: float = defaults.LEARNING_RATE,
+        n_draws: int = defaults.N_DRAWS,
+        latent_kl_weight: float = 1.0,
+        view_weights: Mapping[str, float] | None = None,
+        device: str = "auto",
+        dtype: str = "auto",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_mixtures = n_mixtures
+        self.n_points = n_points
+        self.likelihood = likelihood
+        self.scale = scale
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learning_rate = learning_rate
+        self.n_draws = n_draws
+        self.latent_kl_weight = latent_kl_weight
+        self.view_weights = view_weights
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _kernel(self) -> Any:
+        return "sm"

@@ -1,0 +1,141 @@
+"""What all multi-view Gaussian process estimators share: from views to a fitted model and back."""
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from mvlvm.estimators import storage
+from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
+from mvlvm.estimators.fitting import fit_model
+from mvlvm.estimators.options import check_fit_options, check_view_options
+from mvlvm.estimators.start import starting_latents
+from mvlvm.estimators.validation import check_integer
+from mvlvm.models.building import build_model
+from mvlvm.models.gram import learned_gram
+from mvlvm.randomness import RandomStateLike, make_generator, seed_from
+from mvlvm.views.checking import as_views
+from mvlvm.views.interop import Container
+from mvlvm.views.scaling import fit_scaling
+
+
+class AbstractMultiViewLVM(BaseEstimator, ABC):
+    """Fits one latent to several views; a subclass says which parameters there are and which kernel is used."""
+
+    @abstractmethod
+    def _kernel(self) -> Any:
+        """Give the kernel of every view, or view name -> kernel."""
+
+    def fit(self, views: Any, y: None = None) -> Self:
+        """Learn the latent, the kernels and the noise.
+
+        Args:
+            views: a matrix or DataFrame (one view), a list of them, or a dict of them with the views' names. All have
+                the same samples in their rows.
+            y: ignored; there for scikit-learn.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            ViewError: the views cannot be used.
+            ValueError: a parameter has a wrong value.
+            NumericalError: training broke down.
+        """
+        parameters = self.get_params(deep=False)
+        options = check_fit_options(parameters)
+        data = as_views(views)
+        view_options = check_view_options(parameters, self._kernel(), data.names)
+        scalings = {name: fit_scaling(name, Y, view_options[name].scale) for name, Y in data.arrays.items()}
+        Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in data.arrays.items()]
+        start = starting_latents(parameters["init"], Ys, options.n_components).to(options.dtype)
+
+        seed = seed_from(parameters["random_state"])
+        generator = make_generator(seed, options.device)
+        mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
+        model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
+        history = fit_model(model, Ys, options, view_options, generator)
+
+        fitted = condition_on_data(model, Ys, scalings, data.layout, seed)
+        self.adopt(fitted, record_fit(fitted, Ys, history))
+        return self
+
+    def fit_transform(self, views: Any, y: None = None) -> Float[np.ndarray, "N D"]:
+        """Fit, and give the posterior means of the latents."""
+        return self.fit(views, y).embedding_
+
+    def reconstruct(self, *, return_std: bool = False) -> Any:
+        """Give the model's idea of the training rows, in the data's units and in the form of the input.
+
+        Args:
+            return_std: also give the standard deviation of every entry: of the weights, the latent and the noise.
+
+        Returns:
+            The views, or a pair of them, (mean, std).
+        """
+        check_is_fitted(self)
+        restore = self.model_.layout.restore
+        means = restore(self.model_.reconstructed_means())
+        return (means, restore(self.model_.reconstructed_stds())) if return_std else means
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomStateLike = 0) -> Any:
+        """Draw new rows: latents from the prior, then every view of them, noise included.
+
+        Args:
+            n_samples: how many.
+            random_state: the same seed gives the same rows.
+
+        Returns:
+            The views, in the form of the input.
+        """
+        check_is_fitted(self)
+        n_samples = check_integer(n_samples, "n_samples", at_least=1)
+        return self.model_.layout.restore(self.model_.sample(n_samples, seed_from(random_state)), same_rows=False)
+
+    def kernel_matrix(self, view: str, *, n_draws: int = 10) -> Float[np.ndarray, "N N"]:
+        """Give the learned kernel matrix of one view over the training rows, in the units of the scaled view.
+
+        Args:
+            view: its name.
+            n_draws: draws of latents and spectral points to average over.
+        """
+        check_is_fitted(self)
+        if view not in self.view_names_:
+            raise ValueError(f"There is no view {view!r}. The views are: {', '.join(self.view_names_)}.")
+        latent = self.model_.model.latent
+        module = self.model_.model.feature_views[self.view_names_.index(view)]
+        generator = make_generator(self.model_.seed, latent.mean.device)
+        with torch.no_grad():
+            return learned_gram(module, latent, n_draws, generator).cpu().numpy()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, or into an existing folder; `mvlvm.load` reads it."""
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        storage.save(path, storage.Saved(type(self).__name__, parameters, self.model_, self._record))
+
+    def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
+        """Take over a fitted model: everything that ends in an underscore is set here."""
+        latent, views = fitted.model.latent, fitted.views
+        self.model_, self._record = fitted, record
+        self.view_names_ = list(views)
+        widths = {name: len(view.scaling.mean) for name, view in views.items()}
+        single = fitted.layout.container is Container.SINGLE
+        self.n_features_in_ = next(iter(widths.values())) if single else widths
+        if single and fitted.layout.columns:
+            self.feature_names_in_ = np.asarray(next(iter(fitted.layout.columns.values())), dtype=object)
+        self.embedding_ = latent.mean.detach().double().cpu().numpy()
+        self.embedding_std_ = latent.std.detach().double().cpu().numpy()
+        self.scale_ = {name: view.scaling.scale for name, view in views.items()}
+        self.noise_variance_ = {
+            name: view.scaling.undo_variance(float(view.noise_variance)) for name, view in views.items()
+        }
+        self.relevance_ = fitted.relevance()
+        self.explained_variance_ = record.explained_variance
+        self.elbo_, self.history_ = record.elbo, record.history
+        self.n_iter_, self.stop_reason_ = len(record.history["elbo"]), record.stop_reason

@@ -1,0 +1,160 @@
+"""A trained model together with all it needs to predict; the training data are no longer part of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm import defaults
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.prediction import Prediction, WeightPosterior, average_over_draws, infer_weights
+from mvlvm.randomness import make_generator
+from mvlvm.training.history import History
+from mvlvm.views.interop import Layout
+from mvlvm.views.scaling import Scaling
+
+
+@dataclass(frozen=True)
+class FittedView:
+    """One view after training.
+
+    Attributes:
+        scaling: between the data's units and the model's.
+        posteriors: the weights for each of several draws of spectral points.
+        noise_variance: in the model's units.
+    """
+
+    scaling: Scaling
+    posteriors: tuple[WeightPosterior, ...]
+    noise_variance: Tensor
+
+    def predict(self, latent: GaussianLatent, draws: Sequence[Float[Tensor, "N D"]]) -> Prediction:
+        """Predict the entries of the latent's rows, in the model's units."""
+        predictions = [posterior.predict(latent.mean, latent.std, draws) for posterior in self.posteriors]
+        return average_over_draws(predictions, self.noise_variance)
+
+    def mean(self, latent: GaussianLatent) -> Float[Tensor, "N M"]:
+        """Give the mean of `predict` alone."""
+        means = [posterior.mean_at(latent.mean, latent.std) for posterior in self.posteriors]
+        return torch.stack(means).mean(dim=0)
+
+    def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
+        """Draw rows at latents; each takes the function of one of the spectral draws."""
+        functions = torch.stack([posterior.draw(X, generator) for posterior in self.posteriors])
+        which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
+        values = functions[which, torch.arange(len(X), device=X.device)]
+        noise = torch.randn(values.shape, generator=generator, dtype=values.dtype, device=values.device)
+        return values + self.noise_variance.sqrt() * noise
+
+    def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+        """Give the share of each latent dimension in the view's variation: its slopes times its spread."""
+        slopes = torch.stack([posterior.sensitivity(X) for posterior in self.posteriors]).mean(dim=0)
+        strength = slopes * X.double().var(dim=0)
+        return strength / strength.sum()
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """Everything that predictions read.
+
+    Attributes:
+        model: the trained modules.
+        views: view name -> what it takes to predict it.
+        layout: the form in which the user gave the views.
+        seed: of the draws that predictions make.
+    """
+
+    model: MultiViewLVM
+    views: Mapping[str, FittedView]
+    layout: Layout
+    seed: int
+
+    @torch.no_grad()
+    def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
+        """Give the expected entries of the training rows, in the data's units."""
+        latent = self.model.latent
+        return {name: view.scaling.undo(_to_numpy(view.mean(latent))) for name, view in self.views.items()}
+
+    @torch.no_grad()
+    def reconstructed_stds(self) -> dict[str, Float[np.ndarray, "N _"]]:
+        """Give the standard deviations of those entries."""
+        latent, generator = self.model.latent, self._generator(self.seed)
+        draws = [latent.sample(generator) for _ in range(defaults.N_LATENT_DRAWS)]
+        return {
+            name: view.scaling.undo_std(_to_numpy(view.predict(latent, draws).variance.sqrt()))
+            for name, view in self.views.items()
+        }
+
+    @torch.no_grad()
+    def sample(self, n_samples: int, seed: int) -> dict[str, Float[np.ndarray, "n _"]]:
+        """Draw rows from the model, in the data's units."""
+        mean, generator = self.model.latent.mean, self._generator(seed)
+        X = torch.randn((n_samples, mean.shape[1]), generator=generator, dtype=mean.dtype, device=mean.device)
+        return {name: view.scaling.undo(_to_numpy(view.sample(X, generator))) for name, view in self.views.items()}
+
+    @torch.no_grad()
+    def relevance(self) -> Float[np.ndarray, "V D"]:
+        """Give each view's use of each latent dimension; rows sum to one."""
+        X = self.model.latent.mean
+        return np.stack([_to_numpy(view.relevance(X)) for view in self.views.values()])
+
+    def _generator(self, seed: int) -> torch.Generator:
+        return make_generator(seed, self.model.latent.mean.device)
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """What is known about a fit beyond the model it gave.
+
+    Attributes:
+        history: the course of training, column name -> one value per step.
+        stop_reason: why it ended.
+        elbo: the bound in nats, over many draws.
+        explained_variance: view name -> share of its variance that the model explains.
+    """
+
+    history: Mapping[str, Float[np.ndarray, " T"]]
+    stop_reason: str
+    elbo: float
+    explained_variance: Mapping[str, float]
+
+
+@torch.no_grad()
+def condition_on_data(
+    model: MultiViewLVM, Ys: Sequence[Float[Tensor, "N _"]], scalings: Mapping[str, Scaling], layout: Layout, seed: int
+) -> FittedModel:
+    """Condition the views' weights on the data, so that the model can predict without them."""
+    generator = make_generator(seed, model.latent.mean.device)
+    views = {
+        name: FittedView(
+            scalings[name],
+            tuple(
+                infer_weights(view, model.latent, Y, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
+                for _ in range(defaults.N_DRAWS_PREDICT)
+            ),
+            view.noise_variance.double(),
+        )
+        for name, view, Y in zip(scalings, model.feature_views, Ys, strict=True)
+    }
+    return FittedModel(model, views, layout, seed)
+
+
+@torch.no_grad()
+def record_fit(fitted: FittedModel, Ys: Sequence[Float[Tensor, "N _"]], history: History) -> FitRecord:
+    """Note how the fit went, while the scaled views are still at hand."""
+    model = fitted.model
+    generator = make_generator(fitted.seed, model.latent.mean.device)
+    explained = {
+        name: 1 - float((Y - view.mean(model.latent)).square().sum() / Y.square().sum())
+        for (name, view), Y in zip(fitted.views.items(), Ys, strict=True)
+    }
+    elbo = model.elbo(Ys, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
+    return FitRecord(history.as_arrays(), str(history.stop_reason), elbo, explained)
+
+
+def _to_numpy(values: Tensor) -> np.ndarray:
+    return values.cpu().numpy()

@@ -1,0 +1,66 @@
+"""Training a model as the user asked for it, with progress shown and an unfinished end said aloud."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.errors import ConvergenceWarning
+from mvlvm.estimators.options import FitOptions, ViewOptions
+from mvlvm.evidence.elbo import Elbo
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.training.config import TrainConfig
+from mvlvm.training.history import History, StopReason
+from mvlvm.training.loop import train
+from mvlvm.training.progress import progress_bar, silent
+
+
+def fit_model(
+    model: MultiViewLVM,
+    Ys: Sequence[Float[Tensor, "N _"]],
+    options: FitOptions,
+    view_options: Mapping[str, ViewOptions],
+    generator: torch.Generator,
+) -> History:
+    """Train a model on scaled views.
+
+    The tolerance is given per entry of the data, so that it means the same for large and small data sets.
+    """
+    weights = torch.tensor([view.weight for view in view_options.values()], dtype=torch.float64, device=options.device)
+
+    def objective(generator: torch.Generator) -> Elbo:
+        elbo = model.elbo(Ys, generator, n_draws=options.n_draws)
+        return elbo.weighted(weights, options.latent_kl_weight)
+
+    config = TrainConfig(
+        max_iter=options.max_iter,
+        learning_rate=options.learning_rate,
+        tol=options.tol * sum(Y.numel() for Y in Ys),
+    )
+    show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
+    with show as watch:
+        history = train(model.parameters(), objective, config, generator, watch=watch)
+    _warn_if_unfinished(history, options)
+    return history
+
+
+def _warn_if_unfinished(history: History, options: FitOptions) -> None:
+    steps = len(history.bound)
+    if history.stop_reason is StopReason.INTERRUPTED:
+        warnings.warn(
+            f"Training was interrupted after {steps} of {options.max_iter} steps. The model as it was then is kept and "
+            "can be used.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif history.stop_reason is StopReason.MAX_ITER and history.still_rising:
+        warnings.warn(
+            f"Training reached max_iter={options.max_iter} while the bound was still rising by more than "
+            f"tol={options.tol:g} per entry and window. Raise max_iter, raise tol, or give tol=0 if this many steps "
+            "is what you want.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,31 @@
+"""From a file back to an estimator."""
+
+import os
+
+from mvlvm.errors import ModelFileError
+from mvlvm.estimators import storage
+from mvlvm.estimators.arflvm import MVARFLVM
+from mvlvm.estimators.base import AbstractMultiViewLVM
+from mvlvm.estimators.ng_mvlvm import NGMVLVM
+
+ESTIMATORS = {estimator.__name__: estimator for estimator in (NGMVLVM, MVARFLVM)}
+
+
+def load(path: str | os.PathLike[str]) -> AbstractMultiViewLVM:
+    """Give the fitted estimator that `save` wrote. Its tensors are on the CPU.
+
+    Args:
+        path: the file, or the folder it was saved into.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelFileError: it is not a saved model, or one of a newer format.
+    """
+    saved = storage.read(path)
+    if saved.estimator not in ESTIMATORS:
+        raise ModelFileError(
+            f"{path} holds a {saved.estimator}, which this version does not know. Known are: {', '.join(ESTIMATORS)}."
+        )
+    estimator = ESTIMATORS[saved.estimator](**saved.parameters)
+    estimator.adopt(saved.fitted, saved.record)
+    return estimator

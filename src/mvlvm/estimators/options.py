@@ -1,0 +1,85 @@
+"""What a fit is to do: the constructor's parameters, checked and resolved for the views at hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from mvlvm.estimators.validation import check_choice, check_device, check_dtype, check_integer, check_number
+from mvlvm.models.spectral_mixture import MIXTURES
+from mvlvm.views.per_view import per_view
+from mvlvm.views.scaling import SCALES
+
+LIKELIHOODS = ("gaussian",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions:
+    """The settings of one view."""
+
+    kernel: str
+    n_mixtures: int
+    scale: Any
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """The settings of a fit that all views share."""
+
+    n_components: int
+    n_points: int
+    max_iter: int
+    tol: float
+    learning_rate: float
+    latent_kl_weight: float
+    n_draws: int
+    device: torch.device
+    dtype: torch.dtype
+    verbose: int
+
+
+def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
+    """Check the constructor's parameters that do not depend on the views.
+
+    Args:
+        parameters: parameter name -> value, as `get_params` gives them.
+    """
+    return FitOptions(
+        n_components=check_integer(parameters["n_components"], "n_components", at_least=1),
+        n_points=check_integer(parameters["n_points"], "n_points", at_least=1),
+        max_iter=check_integer(parameters["max_iter"], "max_iter", at_least=1),
+        tol=check_number(parameters["tol"], "tol", positive=False),
+        learning_rate=check_number(parameters["learning_rate"], "learning_rate", positive=True),
+        latent_kl_weight=check_number(parameters["latent_kl_weight"], "latent_kl_weight", positive=False),
+        n_draws=check_integer(parameters["n_draws"], "n_draws", at_least=1),
+        device=check_device(parameters["device"]),
+        dtype=check_dtype(parameters["dtype"]),
+        verbose=check_integer(parameters["verbose"], "verbose", at_least=0),
+    )
+
+
+def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequence[str]) -> dict[str, ViewOptions]:
+    """Check the parameters that may differ from view to view.
+
+    Args:
+        parameters: parameter name -> value.
+        kernel: the kernel of every view, or view name -> kernel.
+        names: the views.
+    """
+    kernels = per_view(kernel, names, "kernel")
+    n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
+    scales = per_view(parameters["scale"], names, "scale")
+    weights = per_view(parameters["view_weights"], names, "view_weights")
+    for likelihood in per_view(parameters["likelihood"], names, "likelihood").values():
+        check_choice(likelihood, "likelihood", LIKELIHOODS)
+    return {
+        name: ViewOptions(
+            kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),
+            n_mixtures=check_integer(n_mixtures[name], "n_mixtures", at_least=1),
+            scale=check_choice(scales[name], "scale", SCALES),
+            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=True),
+        )
+        for name in names
+    }

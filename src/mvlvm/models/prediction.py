@@ -1,0 +1,98 @@
+"""From a trained view to its function: the weights of its features, and what they predict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.linalg.cholesky import cholesky
+from mvlvm.linalg.lowrank import add_to_diagonal, invert
+from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.shapes import Scalar
+
+
+class Prediction(NamedTuple):
+    """The mean and variance of a view's entries."""
+
+    mean: Float[Tensor, "N M"]
+    variance: Float[Tensor, "N M"]
+
+
+@dataclass(frozen=True)
+class WeightPosterior:
+    r"""What one draw of spectral points knows about a view: $y = \Phi w + $ noise with $w_m \sim N(B_m, \Sigma)$.
+
+    Attributes:
+        features: the feature map phi.
+        mean: the posterior means B of the weights of every column.
+        covariance: their posterior covariance, the same for every column.
+    """
+
+    features: FeatureMap
+    mean: Float[Tensor, "F M"]
+    covariance: Float[Tensor, "F F"]
+
+    def mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        r"""Give the expected function values at normally distributed latents, $E[\phi]^\top B$, exactly."""
+        return self.features.expectation(mean, std).double() @ self.mean
+
+    def predict(
+        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
+    ) -> Prediction:
+        r"""Predict the view's function at normally distributed latents.
+
+        The mean is exact. The variance has two parts, of the weights $E[\phi^\top \Sigma \phi]$ and of the latent
+        $\operatorname{Var}[\phi^\top B]$, averaged over `draws` of the latents.
+        """
+        center = self.mean_at(mean, std)
+        variance = torch.zeros_like(center)
+        for X in draws:
+            Phi = self.features(X).double()
+            of_weights = ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True)
+            of_latent = (Phi @ self.mean - center).square()
+            variance = variance + (of_weights + of_latent) / len(draws)
+        return Prediction(center, variance)
+
+    def draw(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
+        """Draw one function of the view and give its values."""
+        eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
+        return self.features(X).double() @ (self.mean + cholesky(self.covariance) @ eps)
+
+    def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+        r"""Give how steeply the view changes along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
+        directions = torch.eye(X.shape[1]).to(X)
+        slopes = [torch.func.jvp(self.features, (X,), (direction.expand_as(X),))[1] for direction in directions]
+        return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
+
+
+def infer_weights(
+    view: FeatureView, latent: GaussianLatent, Y: Float[Tensor, "N M"], *, n_latent_draws: int, generator: torch.Generator
+) -> WeightPosterior:
+    r"""Give the posterior of a view's weights for one draw of its spectral points, averaged over q(X).
+
+    $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
+
+    the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
+    """
+    features = view.draw_features(generator)
+    s = view.noise_variance.double()
+    gram, mean_Phi = 0.0, 0.0
+    for _ in range(n_latent_draws):
+        Phi = features(latent.sample(generator)).double()
+        gram = gram + Phi.T @ Phi / n_latent_draws
+        mean_Phi = mean_Phi + Phi / n_latent_draws
+    # a saved model is read back in row-major order, and products depend on the order in their last bits
+    inverse = invert(add_to_diagonal(torch.as_tensor(gram), s)).inverse.contiguous()
+    return WeightPosterior(features, inverse @ (torch.as_tensor(mean_Phi).T @ Y.double()), s * inverse)
+
+
+def average_over_draws(predictions: Sequence[Prediction], noise_variance: Scalar) -> Prediction:
+    """Join the predictions of several spectral draws by the law of total variance, and add the noise."""
+    means = torch.stack([prediction.mean for prediction in predictions])
+    variances = torch.stack([prediction.variance for prediction in predictions])
+    return Prediction(means.mean(dim=0), variances.mean(dim=0) + means.var(dim=0, correction=0) + noise_variance)

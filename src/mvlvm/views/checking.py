@@ -1,0 +1,110 @@
+"""The door: every complaint about data is made here, in a sentence, before anything is computed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from mvlvm.errors import ViewError
+from mvlvm.views.container import Views
+from mvlvm.views.interop import is_dataframe, layout_of, unpack
+
+_FEWEST_ROWS = 2
+
+
+def as_views(views: Any) -> Views:
+    """Check views and give them names.
+
+    Args:
+        views: a matrix or DataFrame (one view), a list of them (named view0, view1, ...) or a dict of them.
+
+    Raises:
+        ViewError: they cannot be used; the message says why and what to do.
+        TypeError: an entry is no number, or a view is sparse.
+    """
+    container, tables = unpack(views)
+    if not tables:
+        raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
+    arrays = {name: _as_matrix(name, table) for name, table in tables.items()}
+    _check_rows(arrays)
+    for name, array in arrays.items():
+        _check_size(name, array)
+        _check_finite(name, array, tables[name])
+    return Views(arrays, layout_of(container, tables))
+
+
+def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
+    """Turn one view into a float64 matrix."""
+    if isinstance(getattr(table, "format", None), str) and callable(getattr(table, "toarray", None)):
+        raise TypeError(
+            f"View '{name}' is a sparse matrix, and sparse data are not supported. Give a dense one: view.toarray()."
+        )
+    try:
+        array = table.to_numpy() if is_dataframe(table) else np.asarray(table)
+    except ValueError:
+        raise ViewError(f"View '{name}' has rows of different lengths. Give a matrix with N rows and M columns.") from None
+    if np.iscomplexobj(array):
+        raise ViewError(f"Complex data not supported: view '{name}' is complex. Give its real and imaginary parts as two views.")
+    if array.ndim != 2:
+        raise ViewError(
+            f"Expected a 2-dimensional view, got view '{name}' with shape {array.shape}. Reshape your data: "
+            "view.reshape(-1, 1) if it has one column, view.reshape(len(view), -1) if its rows are images."
+        )
+    return _as_float(name, array)
+
+
+def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
+    try:
+        return array.astype(np.float64)
+    except ValueError:
+        culprit = next(entry for entry in array.flat if not _is_number(entry))
+        raise ViewError(
+            f"View '{name}' must hold numbers only. Got {culprit!r}. "
+            "Encode text and categories as numbers first, for example one column per category."
+        ) from None
+    except TypeError as error:
+        raise TypeError(f"View '{name}' must hold numbers only: {error}.") from None
+
+
+def _is_number(entry: object) -> bool:
+    try:
+        float(entry)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_rows(arrays: Mapping[str, Float[np.ndarray, "_ _"]]) -> None:
+    if len({len(array) for array in arrays.values()}) > 1:
+        shapes = ", ".join(f"{name}: {array.shape}" for name, array in arrays.items())
+        raise ViewError(
+            f"All views must have the same number of rows. Got {shapes}. "
+            "Row i must be the same sample in every view: drop or add rows so that they match."
+        )
+
+
+def _check_size(name: str, array: Float[np.ndarray, "N M"]) -> None:
+    N, M = array.shape
+    if M == 0:
+        raise ViewError(
+            f"View '{name}' has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. Leave the view out."
+        )
+    if N < _FEWEST_ROWS:
+        raise ViewError(
+            f"View '{name}' has {N} sample(s) (shape={array.shape}) while a minimum of {_FEWEST_ROWS} is required. "
+            "Rows are samples, columns are features: check that the view is not transposed."
+        )
+
+
+def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> None:
+    bad = ~np.isfinite(array)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    label = f"'{table.columns[column]}'" if is_dataframe(table) else column
+    kind = "NaN" if np.isnan(array[row, column]) else "infinity"
+    raise ViewError(
+        f"View '{name}' contains {kind}: {bad.sum()} of its {array.size} entries are not finite, the first in row {row}, "
+        f"column {label}. Remove those rows or fill those entries."
+    )
