@@ -17,7 +17,7 @@ class LegacyRandomState(Protocol):
         ...
 
 
-RandomStateLike = int | np.random.Generator | LegacyRandomState | None
+RandomStateLike = int | np.integer | np.random.Generator | LegacyRandomState | None
 
 
 def seed_from(random_state: RandomStateLike) -> int:

@@ -38,7 +38,7 @@ class MVARFLVM(AbstractMultiViewLVM):
     Example:
         >>> from mvlvm.datasets import s_curve
         >>> data = s_curve({"left": "rbf", "right": "rbf"}, n_samples=60, n_features=10, random_state=0)
-        >>> MVARFLVM(max_iter=20, tol=0, random_state=0).fit_transform(data.views).shape
+        >>> MVARFLVM(max_iter=20, tol=0.0, random_state=0).fit_transform(data.views).shape
         (60, 2)
 
     References:

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +21,10 @@ from mvlvm.models.gram import learned_gram
 from mvlvm.randomness import RandomStateLike, make_generator, seed_from
 from mvlvm.views.checking import as_views
 from mvlvm.views.interop import Container
-from mvlvm.views.scaling import fit_scaling
+from mvlvm.views.scaling import fit_scalings
+
+# typing.Self would do, were it not for the run-time shape checks, which cannot read it.
+Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
 class AbstractMultiViewLVM(BaseEstimator, ABC):
@@ -31,7 +34,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
     def _kernel(self) -> Any:
         """Give the kernel of every view, or view name -> kernel."""
 
-    def fit(self, views: Any, y: None = None) -> Self:
+    def fit(self: Estimator, views: Any, y: Any = None) -> Estimator:
         """Learn the latent, the kernels and the noise.
 
         Args:
@@ -51,7 +54,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         options = check_fit_options(parameters)
         data = as_views(views)
         view_options = check_view_options(parameters, self._kernel(), data.names)
-        scalings = {name: fit_scaling(name, Y, view_options[name].scale) for name, Y in data.arrays.items()}
+        scalings = fit_scalings(data.arrays, {name: view.scale for name, view in view_options.items()})
         Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in data.arrays.items()]
         start = starting_latents(parameters["init"], Ys, options.n_components).to(options.dtype)
 
@@ -65,7 +68,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         self.adopt(fitted, record_fit(fitted, Ys, history))
         return self
 
-    def fit_transform(self, views: Any, y: None = None) -> Float[np.ndarray, "N D"]:
+    def fit_transform(self, views: Any, y: Any = None) -> Float[np.ndarray, "N D"]:
         """Fit, and give the posterior means of the latents."""
         return self.fit(views, y).embedding_
 

@@ -57,7 +57,7 @@ class NGMVLVM(AbstractMultiViewLVM):
     Example:
         >>> from mvlvm.datasets import s_curve
         >>> data = s_curve({"left": "rbf", "right": "gibbs"}, n_samples=60, n_features=10, random_state=0)
-        >>> est = NGMVLVM(max_iter=20, tol=0, random_state=0).fit(data.views)
+        >>> est = NGMVLVM(max_iter=20, tol=0.0, random_state=0).fit(data.views)
         >>> est.embedding_.shape
         (60, 2)
         >>> mean, std = est.reconstruct(return_std=True)

@@ -66,7 +66,7 @@ class WeightPosterior:
     def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give how steeply the view changes along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
         directions = torch.eye(X.shape[1]).to(X)
-        slopes = [torch.func.jvp(self.features, (X,), (direction.expand_as(X),))[1] for direction in directions]
+        slopes = [torch.autograd.functional.jvp(self.features, X, along.expand_as(X))[1] for along in directions]
         return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
 
 

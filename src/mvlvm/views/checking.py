@@ -23,6 +23,8 @@ def as_views(views: Any) -> Views:
         ViewError: they cannot be used; the message says why and what to do.
         TypeError: an entry is no number, or a view is sparse.
     """
+    if _is_sparse(views):  # some sparse matrices are mappings, too
+        views = [views]
     container, tables = unpack(views)
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
@@ -36,7 +38,7 @@ def as_views(views: Any) -> Views:
 
 def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     """Turn one view into a float64 matrix."""
-    if isinstance(getattr(table, "format", None), str) and callable(getattr(table, "toarray", None)):
+    if _is_sparse(table):
         raise TypeError(
             f"View '{name}' is a sparse matrix, and sparse data are not supported. Give a dense one: view.toarray()."
         )
@@ -54,13 +56,18 @@ def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     return _as_float(name, array)
 
 
+def _is_sparse(table: Any) -> bool:
+    """Recognise SciPy's sparse containers without importing SciPy."""
+    return isinstance(getattr(table, "format", None), str) and callable(getattr(table, "toarray", None))
+
+
 def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
     try:
         return array.astype(np.float64)
     except ValueError:
         culprit = next(entry for entry in array.flat if not _is_number(entry))
         raise ViewError(
-            f"View '{name}' must hold numbers only. Got {culprit!r}. "
+            f"View '{name}' must hold numbers only. Got {str(culprit)!r}. "
             "Encode text and categories as numbers first, for example one column per category."
         ) from None
     except TypeError as error:

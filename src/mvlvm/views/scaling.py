@@ -1,6 +1,7 @@
 """Centring and scaling of views, undone again in everything that goes back to the user."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,6 +61,23 @@ class Scaling:
         return float(variance * np.mean(self.factor[self.kept] ** 2))
 
 
+def fit_scalings(
+    views: Mapping[str, Float[np.ndarray, "N _"]], scales: Mapping[str, Scale | Literal["auto"]]
+) -> dict[str, Scaling]:
+    """Choose how to centre and scale every view, and warn of columns that are left out.
+
+    Args:
+        views: view name -> matrix.
+        scales: view name -> what to do, see `fit_scaling`.
+    """
+    scalings = {}
+    for name, Y in views.items():
+        scalings[name] = fit_scaling(name, Y, scales[name])
+        if not scalings[name].kept.all():
+            warnings.warn(_about_constants(name, scalings[name].kept), ViewWarning, stacklevel=3)
+    return scalings
+
+
 def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["auto"]) -> Scaling:
     """Choose how to centre and scale a view.
 
@@ -76,8 +94,6 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     kept = std > _CONSTANT_TOLERANCE * np.abs(Y).max(axis=0)
     if not kept.any():
         raise ViewError(f"View '{name}' is constant: none of its {Y.shape[1]} columns varies. Leave the view out.")
-    if not kept.all():
-        _warn_of_constants(name, kept)
     chosen = choose_scale(Y[:, kept]) if scale == "auto" else scale
     factor = np.ones_like(std)
     if chosen == "column":
@@ -104,12 +120,10 @@ def choose_scale(Y: Float[np.ndarray, "N M"]) -> Scale:
     return "view" if share_of_common_end > _MOST or alike else "column"
 
 
-def _warn_of_constants(name: str, kept: Bool[np.ndarray, " M"]) -> None:
+def _about_constants(name: str, kept: Bool[np.ndarray, " M"]) -> str:
     constant = np.flatnonzero(~kept)
     listed = ", ".join(map(str, constant[:_NAMES_SHOWN])) + (", ..." if len(constant) > _NAMES_SHOWN else "")
-    warnings.warn(
+    return (
         f"View '{name}' has {len(constant)} constant column(s) ({listed}). They tell nothing about the latent; "
-        "the model leaves them out, and reconstructions give their constant back.",
-        ViewWarning,
-        stacklevel=4,
+        "the model leaves them out, and reconstructions give their constant back."
     )

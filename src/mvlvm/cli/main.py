@@ -1,0 +1,27 @@
+"""The command line. Every command is thin: it reads arguments, calls a lower floor and prints."""
+
+import typer
+
+from mvlvm import __version__
+from mvlvm.cli.demo import demo
+
+app = typer.Typer(
+    name="mvlvm",
+    help="Multi-view latent variable models with Gaussian processes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: bool = typer.Option(False, "--version", is_eager=True, help="Show the version and exit."),
+) -> None:
+    """Multi-view latent variable models with Gaussian processes."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+app.command(name="demo")(demo)

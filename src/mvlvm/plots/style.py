@@ -1,0 +1,29 @@
+"""The look of every figure."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+DPI = 150
+SEQUENTIAL = "viridis"
+QUALITATIVE = "tab10"
+
+
+def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[list[Axes]]]:
+    """Make a grid of panels, each `panel` inches wide and high, without touching pyplot's global state."""
+    figure = Figure(figsize=(panel[0] * n_columns, panel[1] * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False)
+    return figure, [list(row) for row in axes]
+
+
+def write(figure: Figure, path: Path) -> Path:
+    """Save a figure as PNG and give its path."""
+    figure.savefig(path, dpi=DPI)
+    return path
+
+
+def bare(axes: Axes) -> None:
+    """Take away ticks that carry no meaning, as in a latent space of arbitrary units."""
+    axes.set_xticks([])
+    axes.set_yticks([])

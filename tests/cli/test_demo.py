@@ -1,0 +1,44 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import mvlvm
+from mvlvm.cli.main import app
+from mvlvm.experiments import demo as experiment
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    monkeypatch.setitem(experiment._STEPS, "S-curve", 3)
+    monkeypatch.setitem(experiment._STEPS, "digits", 3)
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_the_demo_prints_a_table_and_writes_every_figure(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "a folder" / "demo"), "--quiet"])
+    assert result.exit_code == 0, result.output
+    for word in ("S-curve", "latent R^2", "digits", "1-NN accuracy", "PCA", "noise", "bound", "seconds"):
+        assert word in result.output
+    written = {path.name for path in (tmp_path / "a folder" / "demo").iterdir()}
+    assert written == {"s_curve_latents.png", "s_curve_kernels.png", "bounds.png", "digits_latents.png"}
+
+
+def test_a_file_in_the_place_of_the_folder_is_one_sentence_and_exit_code_2(tmp_path):
+    (tmp_path / "taken").write_text("")
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
+    assert result.exit_code == 2
+    assert "--out must be a folder" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_version_and_help():
+    assert CliRunner().invoke(app, ["--version"]).output.strip() == mvlvm.__version__
+    shown = subprocess.run([sys.executable, "-m", "mvlvm", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "demo" in shown
+
+
+def test_importing_mvlvm_needs_neither_pandas_nor_matplotlib():
+    code = "import sys, mvlvm; assert not {'pandas', 'matplotlib'} & set(sys.modules), 'imported at start'"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mvlvm import MVARFLVM, NGMVLVM
+
+ESTIMATORS = (NGMVLVM, MVARFLVM)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.1 * rng.normal(size=(100, 12))
+
+
+# some of the checks' data have constant columns, and noise for data never stops rising
+@pytest.mark.filterwarnings("ignore::mvlvm.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
+@pytest.mark.usefixtures("no_type_checks")
+@parametrize_with_checks([NGMVLVM(), MVARFLVM()])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_clone_copies_parameters_and_nothing_fitted(estimator, rows):
+    fitted = estimator(n_components=3, n_mixtures=1, max_iter=3, tol=0.0).fit(rows)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert "embedding_" not in vars(copy)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_pipeline_ends_in_an_embedding(estimator, rows):
+    embedding = make_pipeline(StandardScaler(), estimator(max_iter=5, tol=0.0, random_state=0)).fit_transform(rows)
+    alone = estimator(max_iter=5, tol=0.0, random_state=0).fit_transform(StandardScaler().fit_transform(rows))
+    np.testing.assert_array_equal(embedding, alone)
+
+
+def bound_per_row(estimator, rows, y=None):
+    return estimator.elbo_ / len(estimator.embedding_)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_grid_search_over_components_finds_the_size_of_the_data(estimator, rows):
+    search = GridSearchCV(
+        estimator(max_iter=300, tol=0.0, n_points=20, random_state=0), {"n_components": [1, 2]}, scoring=bound_per_row, cv=2
+    )
+    search.fit(rows)
+    assert search.best_params_ == {"n_components": 2}

@@ -1,0 +1,43 @@
+"""The S-curve, seeds 0 to 4: latents and kernels are found again."""
+
+import numpy as np
+import pytest
+
+from mvlvm import NGMVLVM
+from mvlvm.datasets import s_curve
+from mvlvm.evaluation import affine_r2, gram_correlation
+
+SEEDS = range(5)
+SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}
+
+
+def recover(scenario, seed):
+    data = s_curve(SCENARIOS[scenario], random_state=seed)
+    start = NGMVLVM(max_iter=1, tol=0.0, learning_rate=1e-9, random_state=seed).fit(data.views)
+    est = NGMVLVM(max_iter=700, tol=0.0, random_state=seed).fit(data.views)
+    return {
+        "start": affine_r2(data.latents, start.embedding_),
+        "r2": affine_r2(data.latents, est.embedding_),
+        "kernels": [gram_correlation(data.kernels[name], est.kernel_matrix(name)) for name in data.views],
+    }
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    return {scenario: [recover(scenario, seed) for seed in SEEDS] for scenario in SCENARIOS}
+
+
+def test_two_stationary_views_recover_the_latents_on_every_seed(recovered):
+    assert min(run["r2"] for run in recovered["rbf+rbf"]) >= 0.99
+
+
+def test_a_non_stationary_view_recovers_the_latents_and_never_loses_to_its_start(recovered):
+    runs = recovered["rbf+gibbs"]
+    assert np.median([run["r2"] for run in runs]) >= 0.95
+    assert min(run["r2"] - run["start"] for run in runs) >= -0.02
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_kernels_of_both_views_are_recovered(recovered, scenario):
+    medians = np.median([run["kernels"] for run in recovered[scenario]], axis=0)
+    assert medians.min() >= 0.8

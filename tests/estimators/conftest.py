@@ -1,0 +1,23 @@
+import warnings
+
+import pytest
+
+from mvlvm import NGMVLVM, ConvergenceWarning
+from mvlvm.datasets import s_curve
+
+
+@pytest.fixture(scope="session")
+def small_curve():
+    return s_curve({"rbf": "rbf", "gibbs": "gibbs"}, n_samples=60, n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def fitted(small_curve):
+    return NGMVLVM(max_iter=40, tol=0.0, n_points=10, random_state=0).fit(small_curve.views)
+
+
+@pytest.fixture
+def ignore_convergence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

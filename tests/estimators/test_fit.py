@@ -1,0 +1,174 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import mvlvm
+from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError, ViewError
+from mvlvm.estimators import base
+
+QUICK = {"max_iter": 15, "tol": 0.0, "n_points": 10}
+
+
+@pytest.mark.parametrize("estimator", [NGMVLVM, MVARFLVM])
+@pytest.mark.parametrize("dtype", ["auto", "float64"])
+def test_the_same_seed_gives_bitwise_the_same_fit_and_another_seed_does_not(small_curve, estimator, dtype):
+    first, second, other = (
+        estimator(random_state=seed, dtype=dtype, **QUICK).fit(small_curve.views) for seed in (3, 3, 4)
+    )
+    np.testing.assert_array_equal(first.embedding_, second.embedding_)
+    np.testing.assert_array_equal(first.history_["elbo"], second.history_["elbo"])
+    np.testing.assert_equal(first.reconstruct(return_std=True), second.reconstruct(return_std=True))
+    assert np.abs(first.embedding_ - other.embedding_).max() > 0
+
+
+def test_no_global_generator_is_touched(small_curve):
+    torch_before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
+    NGMVLVM(**QUICK).fit(small_curve.views).sample(2)
+    assert torch.equal(torch.random.get_rng_state(), torch_before)
+    np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
+
+
+def test_training_raises_the_bound_and_says_what_it_did(fitted, small_curve):
+    assert fitted.history_["elbo"][-10:].mean() > fitted.history_["elbo"][:10].mean() + 100
+    assert fitted.n_iter_ == 40
+    assert fitted.stop_reason_ == "max_iter"
+    np.testing.assert_allclose(
+        fitted.history_["elbo"], fitted.history_["reconstruction"] - fitted.history_["latent_kl"], rtol=1e-12
+    )
+    assert np.all(np.diff(fitted.history_["seconds"]) > 0)
+    assert fitted.view_names_ == ["rbf", "gibbs"]
+    assert fitted.n_features_in_ == {"rbf": 8, "gibbs": 8}
+    assert fitted.elbo_ == pytest.approx(fitted.history_["elbo"][-1], rel=0.1)
+
+
+def test_the_stationary_estimator_is_the_ngsm_one_with_a_tied_mixture(small_curve):
+    tied = MVARFLVM(random_state=0, **QUICK).fit(small_curve.views)
+    same = NGMVLVM(kernel="sm", random_state=0, **QUICK).fit(small_curve.views)
+    np.testing.assert_array_equal(tied.embedding_, same.embedding_)
+
+
+def test_settings_per_view_reach_their_view(small_curve):
+    est = NGMVLVM(
+        kernel={"rbf": "sm", "gibbs": "ngsm"}, n_mixtures={"rbf": 1, "gibbs": 3},
+        scale={"rbf": None, "gibbs": "column"}, **QUICK,
+    ).fit(small_curve.views)  # fmt: skip
+    rbf, gibbs = est.model_.model.feature_views
+    assert len(rbf.mixture.density().alpha) == 1
+    assert len(gibbs.mixture.density().alpha) == 3
+    assert est.scale_ == {"rbf": None, "gibbs": "column"}
+
+
+def test_a_view_of_greater_weight_is_explained_better():
+    rng = np.random.default_rng(0)
+    views = {"a": rng.normal(size=(60, 5)), "b": rng.normal(size=(60, 5))}
+    explained = [
+        NGMVLVM(n_components=1, view_weights=weights, max_iter=200, tol=0.0, n_points=20, random_state=0).fit(views)
+        for weights in ({"a": 20.0, "b": 0.05}, {"a": 0.05, "b": 20.0})
+    ]
+    assert explained[0].explained_variance_["a"] > explained[1].explained_variance_["a"] + 0.1
+    assert explained[1].explained_variance_["b"] > explained[0].explained_variance_["b"] + 0.1
+
+
+def test_a_heavier_divergence_pulls_the_latents_towards_the_prior(small_curve):
+    light, heavy = (
+        NGMVLVM(latent_kl_weight=weight, max_iter=150, tol=0.0, n_points=10, random_state=0).fit(small_curve.views)
+        for weight in (0.1, 30.0)
+    )
+    assert heavy.history_["latent_kl"][-1] / 30.0 < light.history_["latent_kl"][-1] / 0.1
+
+
+def test_latents_can_start_from_an_array(small_curve):
+    start = np.random.default_rng(0).normal(size=(60, 3))
+    est = NGMVLVM(n_components=3, init=start, max_iter=1, tol=0.0, learning_rate=1e-6).fit(small_curve.views)
+    np.testing.assert_allclose(est.embedding_, start, atol=1e-4)
+
+
+def test_max_iter_while_still_rising_warns(small_curve):
+    with pytest.warns(ConvergenceWarning, match="max_iter=200 while the bound was still rising"):
+        NGMVLVM(max_iter=200, tol=1e-9, n_points=5, random_state=0).fit(small_curve.views)
+
+
+def test_a_flat_bound_stops_early_without_a_warning(small_curve):
+    est = NGMVLVM(max_iter=1000, tol=1.0, n_points=5, random_state=0).fit(small_curve.views)
+    assert est.stop_reason_ == "converged"
+    assert est.n_iter_ < 1000
+
+
+def test_an_interrupt_leaves_a_usable_model_and_a_warning(small_curve, monkeypatch):
+    calls = iter(range(1000))
+
+    def interrupted(*args, **kwargs):
+        if next(calls) == 12:
+            raise KeyboardInterrupt
+        return original(*args, **kwargs)
+
+    original = mvlvm.models.multiview.MultiViewLVM.elbo
+    monkeypatch.setattr(mvlvm.models.multiview.MultiViewLVM, "elbo", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 12 of 500 steps"):
+        est = NGMVLVM(max_iter=500, n_points=5).fit(small_curve.views)
+    assert est.n_iter_ == 12
+    assert np.isfinite(est.reconstruct()["rbf"]).all()
+
+
+def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
+    NGMVLVM(**QUICK).fit(small_curve.views)
+    assert capsys.readouterr().out == ""
+    NGMVLVM(verbose=1, **QUICK).fit(small_curve.views)
+    assert "15/15" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components must be an integer of at least 1. Got 0"),
+        ({"n_components": 2.5}, "n_components must be an integer"),
+        ({"n_components": 50}, "n_components=50 is too large for the PCA start.*rank 16.*n_components <= 16"),
+        ({"n_points": "many"}, "n_points must be an integer.*Got 'many'"),
+        ({"kernel": "rbf"}, "kernel must be one of 'ngsm', 'sm'. Got 'rbf'"),
+        ({"kernel": {"rbf": "sm"}}, "no value for 'gibbs'"),
+        ({"likelihood": "poisson"}, "likelihood must be one of 'gaussian'. Got 'poisson'"),
+        ({"scale": "rows"}, "scale must be one of 'auto', 'view', 'column', None. Got 'rows'"),
+        ({"init": "tsne"}, r"init must be 'pca' or an array of shape \(60, 2\). Got 'tsne'"),
+        ({"init": np.zeros((60, 3))}, r"shape \(60, 2\).*Got \(60, 3\)"),
+        ({"init": np.full((60, 2), np.nan)}, "init as an array must be finite"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
+        ({"tol": -1.0}, "tol must be a non-negative number. Got -1.0"),
+        ({"learning_rate": 0.0}, "learning_rate must be a positive number"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a positive number. Got nan"),
+        ({"view_weights": {"rbf": 1.0, "gibbs": -2.0}}, "view_weights must be a positive number. Got -2.0"),
+        ({"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'. Got 'tpu'"),
+        ({"dtype": "float16"}, "dtype must be one of 'auto', 'float64'. Got 'float16'"),
+        ({"random_state": -1}, "random_state must not be negative"),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("no_type_checks")
+def test_a_wrong_parameter_gets_one_clear_sentence(small_curve, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        NGMVLVM(**parameters).fit(small_curve.views)
+
+
+def test_a_bad_view_reaches_the_user_as_a_view_error():
+    with pytest.raises(ViewError, match="same number of rows"):
+        NGMVLVM().fit({"a": np.ones((4, 2)), "b": np.ones((5, 2))})
+
+
+def test_training_that_breaks_down_says_so_and_leaves_the_estimator_unfitted(small_curve):
+    est = NGMVLVM(learning_rate=1e6, max_iter=300, n_points=5, random_state=0)
+    with pytest.raises(NumericalError, match="learning_rate"):
+        est.fit(small_curve.views)
+    assert "embedding_" not in vars(est)
+
+
+def test_a_dataframe_gives_feature_names_and_takes_them_back():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("wxyz"))
+    est = NGMVLVM(**QUICK).fit(frame)
+    assert list(est.feature_names_in_) == list("wxyz")
+    assert est.n_features_in_ == 4
+    assert list(est.reconstruct().columns) == list("wxyz")
+
+
+def test_base_is_abstract():
+    with pytest.raises(TypeError, match="abstract"):
+        base.AbstractMultiViewLVM()

@@ -1,0 +1,108 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+import mvlvm
+from mvlvm import MVARFLVM, NGMVLVM, ModelFileError
+from mvlvm.estimators import storage
+
+
+def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
+    path = tmp_path / "with space" / "model.safetensors"
+    path.parent.mkdir()
+    fitted.save(path)
+    code = (
+        "import sys, numpy as np, torch, mvlvm; torch.set_num_threads(1); est = mvlvm.load(sys.argv[1]);"
+        "mean, std = est.reconstruct(return_std=True);"
+        "np.savez(sys.argv[2], **{f'mean_{k}': v for k, v in mean.items()}, **{f'std_{k}': v for k, v in std.items()},"
+        " sample=est.sample(3)['rbf'], embedding=est.embedding_, relevance=est.relevance_)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "out.npz")], check=True)
+    there = np.load(tmp_path / "out.npz")
+    mean, std = fitted.reconstruct(return_std=True)
+    for name in fitted.view_names_:
+        np.testing.assert_array_equal(there[f"mean_{name}"], mean[name])
+        np.testing.assert_array_equal(there[f"std_{name}"], std[name])
+    np.testing.assert_array_equal(there["sample"], fitted.sample(3)["rbf"])
+    np.testing.assert_array_equal(there["embedding"], fitted.embedding_)
+    np.testing.assert_array_equal(there["relevance"], fitted.relevance_)
+
+
+def test_everything_a_fit_gave_survives(fitted, tmp_path):
+    fitted.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    assert type(loaded) is NGMVLVM
+    assert loaded.get_params() == fitted.get_params()
+    for attribute in ("elbo_", "n_iter_", "stop_reason_", "noise_variance_", "explained_variance_", "scale_",
+                      "view_names_", "n_features_in_"):  # fmt: skip
+        assert getattr(loaded, attribute) == getattr(fitted, attribute)
+    np.testing.assert_equal(loaded.history_, fitted.history_)
+    np.testing.assert_array_equal(loaded.kernel_matrix("gibbs"), fitted.kernel_matrix("gibbs"))
+
+
+def test_labels_settings_and_the_estimators_class_survive(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("xyz"), index=list(range(5, 25)))
+    est = MVARFLVM(n_mixtures={"a": 1}, init=np.zeros((20, 2)) + frame.to_numpy()[:, :2], max_iter=3, tol=0.0)
+    est.fit({"a": frame}).save(tmp_path / "m")
+    loaded = mvlvm.load(tmp_path / "m")
+    assert type(loaded) is MVARFLVM
+    assert loaded.n_mixtures == {"a": 1}
+    np.testing.assert_array_equal(loaded.init, est.init)
+    pd.testing.assert_frame_equal(loaded.reconstruct()["a"], est.reconstruct()["a"])
+
+
+def test_a_missing_file_and_a_file_that_is_no_model_are_told_apart(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no saved model at"):
+        mvlvm.load(tmp_path / "nothing")
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    with pytest.raises(ModelFileError, match="not a saved mvlvm model: it is no safetensors file"):
+        mvlvm.load(text)
+    foreign = tmp_path / "foreign.safetensors"
+    save_file({"weights": np.zeros(3)}, foreign)
+    with pytest.raises(ModelFileError, match="it has no mvlvm header"):
+        mvlvm.load(foreign)
+
+
+def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        header = json.loads(file.metadata()["mvlvm"])
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    header |= {"format_version": storage.FORMAT_VERSION + 1, "library_version": "9.9"}
+    save_file(arrays, tmp_path / "newer", metadata={"mvlvm": json.dumps(header)})
+    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 2; this version.*up to 1"):
+        mvlvm.load(tmp_path / "newer")
+
+
+def test_a_damaged_model_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    (tmp_path / "half").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelFileError, match="half is not a saved mvlvm model"):
+        mvlvm.load(tmp_path / "half")
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def full_disk(*args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(storage.os, "replace", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        fitted.save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_saving_into_a_missing_folder_names_it(fitted, tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        fitted.save(tmp_path / "missing" / "m")

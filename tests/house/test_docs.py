@@ -1,0 +1,42 @@
+"""What is written about the house is true."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "mvlvm"
+PUBLIC = ["mvlvm", "mvlvm.kernels", "mvlvm.spectral", "mvlvm.evidence", "mvlvm.views", "mvlvm.datasets",
+          "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
+
+
+def test_the_architecture_names_every_file_and_no_other():
+    written = set(re.findall(r"`([a-z_]+/[a-z_]+\.py|[a-z_]+\.py)`", (ROOT / "docs" / "architecture.md").read_text()))
+    present = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if path.name != "__init__.py"}
+    assert present - written == set(), "files the architecture does not mention"
+    assert written - present == set(), "files that do not exist"
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_exists_and_is_documented(module):
+    room = importlib.import_module(module)
+    for name in room.__all__:
+        thing = getattr(room, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            assert inspect.getdoc(thing), name
+
+
+def test_the_readmes_make_targets_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    promised = set(re.findall(r"make ([a-z-]+)", (ROOT / "README.md").read_text()))
+    assert {"demo", "test"} <= promised <= targets
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"

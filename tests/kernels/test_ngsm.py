@@ -1,0 +1,51 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mvlvm.kernels import ngsm_kernel, sm_kernel
+from mvlvm.spectral import BivariateMixture
+from tests.kernels.matrices import assert_covariance
+from tests.mixtures import as_arrays, normal, random_mixture, random_stationary_mixture
+from tests.oracles import ngsm_diagonal
+
+
+@pytest.mark.parametrize("rho", [-1.0, -0.5, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("D", [1, 2, 3])
+def test_kernel_is_a_covariance_for_every_correlation(rho, D, generator):
+    density = random_mixture(3, D, generator)
+    density = replace(density, rho=torch.full_like(density.rho, rho))
+    X = normal((40, D), generator)
+    assert_covariance(ngsm_kernel(X, X, density))
+
+
+@pytest.mark.parametrize("D", [1, 2, 5])
+def test_diagonal_is_the_variance_of_a_modulated_wave(D, generator):
+    density, X = random_mixture(3, D, generator), normal((10, D), generator)
+    arrays = as_arrays(density)
+    expected = [ngsm_diagonal(x, arrays) for x in X.numpy()]
+    np.testing.assert_allclose(ngsm_kernel(X, X, density).diagonal().numpy(), expected, rtol=1e-12)
+
+
+def test_variance_is_the_sum_of_weights_at_the_origin_and_nowhere_larger(generator):
+    density = random_mixture(3, 2, generator)
+    origin, X = torch.zeros(1, 2, dtype=torch.float64), normal((200, 2), generator)
+    total = density.alpha.sum()
+    torch.testing.assert_close(ngsm_kernel(origin, origin, density)[0, 0], total, rtol=1e-14, atol=0.0)
+    assert ngsm_kernel(X, X, density).diagonal().max() < total
+
+
+@pytest.mark.parametrize("D", [1, 2, 5])
+def test_kernel_of_a_tied_mixture_is_the_spectral_mixture_kernel(D, generator):
+    density = random_stationary_mixture(3, D, generator)
+    X1, X2 = normal((7, D), generator), normal((5, D), generator)
+    torch.testing.assert_close(
+        ngsm_kernel(X1, X2, density.as_bivariate()), sm_kernel(X1, X2, density), rtol=0.0, atol=1e-12
+    )
+
+
+def test_exchanging_the_points_changes_nothing(generator):
+    density, X = random_mixture(2, 2, generator), normal((6, 2), generator)
+    exchanged = BivariateMixture(density.alpha, density.mu2, density.mu1, density.sigma2, density.sigma1, density.rho)
+    torch.testing.assert_close(ngsm_kernel(X, X, density), ngsm_kernel(X, X, exchanged), rtol=0.0, atol=1e-14)

@@ -1,0 +1,39 @@
+"""A mixture whose spectral points are given, and which remembers the latents it was asked about."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.spectral_mixture import AbstractMixture
+from tests.mixtures import draw_points, random_mixture
+
+
+@dataclass(frozen=True)
+class RememberingMap(FeatureMap):
+    asked: list = field(default_factory=list)
+
+    def __call__(self, X):
+        self.asked.append(X)
+        return super().__call__(X)
+
+
+class FixedMixture(AbstractMixture):
+    def __init__(self, density, points):
+        super().__init__()
+        self.fixed_density = density
+        self.map = RememberingMap(points, density.alpha)
+
+    def density(self):
+        return self.fixed_density
+
+    def forward(self, n_points, generator):
+        return self.map
+
+
+def fixed_view(generator, *, name="view", D=2, n_points=4, noise_variance=0.3):
+    """A view in float64 that always has the same F = 4 n_points features."""
+    density = random_mixture(2, D, generator)
+    mixture = FixedMixture(density, draw_points(density, n_points, generator))
+    return FeatureView(name, mixture, n_points=n_points, noise_variance=noise_variance).to(torch.float64)

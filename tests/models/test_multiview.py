@@ -1,0 +1,86 @@
+import pytest
+import torch
+
+from mvlvm.errors import NumericalError
+from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.spectral_mixture import SpectralMixture
+from tests.mixtures import normal
+from tests.models.fixed_features import fixed_view
+
+WIDTHS = (3, 5)
+
+
+def fixed_model(generator, n_views=2):
+    views = [fixed_view(generator, name=f"view {i}") for i in range(n_views)]
+    return MultiViewLVM(GaussianLatent(normal((15, 2), generator), 0.5), views)
+
+
+def drawing_model(generator):
+    views = [
+        FeatureView(f"view {i}", SpectralMixture(2, 2, generator), n_points=5, noise_variance=0.1) for i in range(2)
+    ]
+    return MultiViewLVM(GaussianLatent(normal((15, 2), generator), 0.5), views).double()
+
+
+def random_views(generator, widths=WIDTHS):
+    return [normal((15, M), generator) for M in widths]
+
+
+def seeded(seed=5):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_all_views_look_at_one_and_the_same_draw_of_the_latent(generator):
+    model = fixed_model(generator, n_views=3)
+    model.elbo(random_views(generator, (2, 3, 4)), generator, n_draws=2)
+    first, *others = [view.mixture.map.asked for view in model.feature_views]
+    assert len(first) == 2
+    assert not torch.equal(first[0], first[1])
+    assert all(X is shared for asked in others for X, shared in zip(asked, first, strict=True))
+
+
+def test_identical_views_have_identical_evidence(generator):
+    view = fixed_view(generator)
+    model = MultiViewLVM(GaussianLatent(normal((15, 2), generator), 0.5), [view, view])
+    Y = normal((15, 3), generator)
+    one, other = model.elbo([Y, Y], generator).reconstruction
+    assert one == other
+
+
+def test_bound_is_the_sum_of_the_views_evidences_minus_the_divergence(generator):
+    model, Ys = fixed_model(generator), random_views(generator)
+    elbo = model.elbo(Ys, seeded())
+    X = model.latent.sample(seeded())
+    evidences = [view.log_evidence(Y, X, seeded()) for view, Y in zip(model.feature_views, Ys, strict=True)]
+    torch.testing.assert_close(elbo.reconstruction, torch.stack(evidences), rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(elbo.value, sum(evidences) - model.latent.kl(), rtol=1e-12, atol=0.0)
+
+
+def test_several_draws_are_averaged(generator):
+    model, Ys = drawing_model(generator), random_views(generator)
+    together, one_by_one = seeded(), seeded()
+    averaged = model.elbo(Ys, together, n_draws=3)
+    singles = [model.elbo(Ys, one_by_one).reconstruction for _ in range(3)]
+    torch.testing.assert_close(averaged.reconstruction, torch.stack(singles).mean(dim=0), rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(averaged.latent_kl, model.latent.kl(), rtol=0.0, atol=0.0)
+
+
+def test_every_parameter_is_moved_by_the_bound(generator):
+    model, Ys = drawing_model(generator), random_views(generator)
+    model.elbo(Ys, generator).value.backward()
+    assert all(parameter.grad.abs().min() > 0 for parameter in model.parameters())
+
+
+def test_more_arrays_than_views_are_refused(generator):
+    with pytest.raises(ValueError, match="zip"):
+        fixed_model(generator).elbo(random_views(generator, (2, 3, 4)), generator)
+
+
+def test_numerical_failure_names_the_view(generator):
+    model, Ys = fixed_model(generator), random_views(generator)
+    with torch.no_grad():
+        model.feature_views[1].raw_noise_variance.fill_(float("nan"))
+    with pytest.raises(NumericalError, match="View 'view 1'"):
+        model.elbo(Ys, generator)

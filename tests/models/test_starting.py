@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+import torch
+
+from mvlvm.errors import ViewError
+from mvlvm.models.starting import pca_start
+from tests.mixtures import normal
+
+
+def centred_views(generator, N=30, widths=(4, 6)):
+    """Views with few leading directions, so that components are well apart."""
+    views = []
+    for M in widths:
+        Y = normal((N, M), generator) * torch.arange(M, 0, -1) ** 2
+        views.append(Y - Y.mean(dim=0))
+    return views
+
+
+def svd_scores(views, n_components):
+    stacked = np.hstack([Y.numpy() / np.linalg.norm(Y.numpy()) for Y in views])
+    return np.linalg.svd(stacked, full_matrices=False)[0][:, :n_components] * len(stacked) ** 0.5
+
+
+@pytest.mark.parametrize("widths", [(4, 6), (40, 60)], ids=["more rows", "more columns"])
+def test_start_is_the_leading_principal_components_of_the_equally_weighted_views(widths, generator):
+    views = centred_views(generator, widths=widths)
+    start, expected = pca_start(views, 3).numpy(), svd_scores(views, 3)
+    signs = np.sign((start * expected).sum(axis=0))
+    np.testing.assert_allclose(start, signs * expected, rtol=0.0, atol=1e-8)
+
+
+def test_components_have_unit_variance_and_are_uncorrelated(generator):
+    start = pca_start(centred_views(generator), 3)
+    torch.testing.assert_close(start.T @ start / 30, torch.eye(3, dtype=torch.float64), rtol=0.0, atol=1e-10)
+
+
+def test_entry_of_largest_magnitude_is_positive(generator):
+    start = pca_start(centred_views(generator), 3)
+    assert torch.equal(start.abs().max(dim=0).values, start.max(dim=0).values)
+
+
+def test_units_of_a_view_do_not_matter(generator):
+    one, other = centred_views(generator)
+    torch.testing.assert_close(pca_start([1000 * one, other], 3), pca_start([one, other], 3), rtol=0.0, atol=1e-8)
+
+
+def test_every_view_has_a_say(generator):
+    one, other = centred_views(generator)
+    assert (pca_start([one, other], 2) - pca_start([one], 2)).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("N", [30, 5], ids=["more rows", "more columns"])
+def test_more_components_than_directions_are_refused(N, generator):
+    root = normal((N, 2), generator)
+    root = root - root.mean(dim=0)
+    views = [root @ normal((2, M), generator) for M in (4, 6)]
+    with pytest.raises(ViewError, match=r"n_components=3 is too large.*rank 2.*n_components <= 2"):
+        pca_start(views, 3)

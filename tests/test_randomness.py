@@ -1,0 +1,52 @@
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from mvlvm.randomness import make_generator, seed_from
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**40, np.int64(7)])
+def test_an_integer_is_its_own_seed(seed):
+    assert seed_from(seed) == seed
+
+
+def test_none_takes_fresh_seeds_that_torch_accepts():
+    seeds = {seed_from(None) for _ in range(20)}
+    assert len(seeds) == 20
+    assert all(make_generator(seed).initial_seed() == seed for seed in seeds)
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_equal_numpy_generators_give_equal_seeds_and_move_on(make):
+    one, other = make(3), make(3)
+    first, second = seed_from(one), seed_from(one)
+    assert (first, second) == (seed_from(other), seed_from(other))
+    assert first != second
+
+
+def test_negative_seed_is_refused():
+    with pytest.raises(ValueError, match=r"must not be negative\. Got -1"):
+        seed_from(-1)
+
+
+@pytest.mark.parametrize(("wrong", "kind"), [(True, "bool"), ("seven", "str"), (1.5, "float")])
+def test_wrong_type_is_refused_by_its_name(wrong, kind):
+    unchecked = inspect.unwrap(seed_from)  # without the types that only the tests check
+    with pytest.raises(ValueError, match=f"random_state must be .* Got {kind}"):
+        unchecked(wrong)
+
+
+def test_draws_depend_on_the_seed_alone():
+    draws = [torch.randn(5, generator=make_generator(seed)) for seed in (1, 1, 2)]
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])
+
+
+def test_global_generators_are_left_alone():
+    torch_before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
+    seed_from(None)
+    make_generator(seed_from(np.random.default_rng(0)))
+    assert torch.equal(torch.random.get_rng_state(), torch_before)
+    assert np.array_equal(np.random.get_state()[1], numpy_before)

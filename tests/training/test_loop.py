@@ -1,0 +1,137 @@
+import itertools
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from mvlvm.errors import NumericalError
+from mvlvm.training.config import TrainConfig
+from mvlvm.training.history import StopReason
+from mvlvm.training.loop import cosine_decay, train
+from tests.training.bounds import Hill, StubBound
+
+
+def climb(hill, generator, **settings):
+    return train([hill.place], hill, TrainConfig(learning_rate=0.2, **settings), generator)
+
+
+def test_concave_bound_is_raised_to_its_top(generator):
+    hill = Hill()
+    history = climb(hill, generator, max_iter=300)
+    torch.testing.assert_close(hill.place.data, hill.top, rtol=0.0, atol=1e-3)
+    assert history.bound[0] == 5.0 - 10.0
+    assert history.bound[-1] == pytest.approx(5.0, abs=1e-5)
+
+
+def test_history_has_one_entry_per_step(generator):
+    history = climb(Hill(), generator, max_iter=7)
+    assert history.parts["double"] == [2 * bound for bound in history.bound]
+    assert history.learning_rate == [0.2 * cosine_decay(step / 7) for step in range(7)]
+    assert history.seconds == sorted(history.seconds)
+    assert [len(column) for column in history.as_arrays().values()] == [7] * 4
+
+
+def test_flat_bound_stops_as_converged(generator):
+    history = climb(Hill(), generator, max_iter=1000, tol=1e-3, window=20)
+    assert history.stop_reason is StopReason.CONVERGED
+    assert len(history.bound) < 1000
+    assert len(history.bound) % 20 == 0
+    assert not history.still_rising
+    assert history.bound[-1] == pytest.approx(5.0, abs=1e-2)
+
+
+def test_noise_alone_is_not_taken_for_a_plateau(generator):
+    history = climb(Hill(noise=1.0), generator, max_iter=200, tol=1e-3, window=20)
+    assert history.stop_reason is StopReason.MAX_ITER
+
+
+def test_zero_tolerance_never_stops_early(generator):
+    hill = Hill()
+    hill.place.data = hill.top.clone()
+    history = climb(hill, generator, max_iter=300, tol=0.0, window=20)
+    assert history.stop_reason is StopReason.MAX_ITER
+    assert len(history.bound) == 300
+
+
+def test_bound_that_rises_to_the_end_is_said_to_be_rising(generator):
+    slope = nn.Parameter(torch.zeros(()))
+    config = TrainConfig(max_iter=60, learning_rate=0.2, tol=1e-3, window=20)
+    history = train([slope], lambda _: StubBound(3 * slope), config, generator)
+    assert history.stop_reason is StopReason.MAX_ITER
+    assert history.still_rising
+
+
+def test_noisy_plateau_is_not_said_to_be_rising(generator):
+    hill = Hill(noise=0.1)
+    hill.place.data = hill.top.clone()
+    assert not climb(hill, generator, max_iter=60, tol=1e-6, window=20).still_rising
+
+
+@pytest.mark.parametrize("step", [0, 4])
+def test_interrupt_keeps_what_was_learned(step, generator):
+    hill, undisturbed = Hill(), Hill()
+    places = [undisturbed.place.detach().clone()]
+    config = TrainConfig(max_iter=10, learning_rate=0.2)
+    expected = train(
+        [undisturbed.place], undisturbed, config, generator,
+        watch=lambda *_: places.append(undisturbed.place.detach().clone()),
+    )  # fmt: skip
+    history = train([hill.place], interrupted_at(step, hill), config, generator)
+    assert history.stop_reason is StopReason.INTERRUPTED
+    assert history.bound == expected.bound[:step]
+    assert torch.equal(hill.place, places[step])
+
+
+def interrupted_at(step, objective):
+    steps = itertools.count()
+
+    def interrupted(generator):
+        if next(steps) == step:
+            raise KeyboardInterrupt
+        return objective(generator)
+
+    return interrupted
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_bound_that_is_not_finite_fails_with_the_step_and_advice(bad, generator):
+    hill = Hill()
+
+    disturbances = iter([0.0, 0.0, 0.0, bad])
+
+    def breaks(generator):
+        return StubBound(hill(generator).value + next(disturbances))
+
+    with pytest.raises(NumericalError, match=f"The bound is {bad} at step 3.*Lower learning_rate"):
+        train([hill.place], breaks, TrainConfig(max_iter=10), generator)
+
+
+def test_same_seed_gives_the_same_history():
+    one, same, other = (
+        climb(Hill(noise=1.0), torch.Generator().manual_seed(seed), max_iter=20).bound for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_global_generator_is_left_alone(generator):
+    before = torch.random.get_rng_state()
+    climb(Hill(noise=1.0), generator, max_iter=20)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_watch_sees_every_step_with_its_bound(generator):
+    hill, seen = Hill(), []
+    history = train(
+        [hill.place], hill, TrainConfig(max_iter=5), generator, watch=lambda step, bound: seen.append((step, bound))
+    )
+    assert seen == list(enumerate(history.bound, start=1))
+
+
+def test_learning_rate_falls_from_all_to_a_twentieth():
+    shares = [cosine_decay(progress / 10) for progress in range(11)]
+    assert shares[0] == 1.0
+    assert shares[5] == pytest.approx(0.525)
+    assert shares[10] == pytest.approx(0.05)
+    assert shares == sorted(shares, reverse=True)

@@ -1,0 +1,15 @@
+from mvlvm.training.progress import progress_bar, silent
+
+
+def test_bar_shows_the_step_and_the_bound(capsys):
+    with progress_bar(8, "fitting") as watch:
+        watch(5, -1.25)
+    shown = capsys.readouterr().out
+    assert "fitting" in shown
+    assert "5/8" in shown
+    assert "bound -1.25" in shown
+
+
+def test_silence_shows_nothing(capsys):
+    silent(5, -1.25)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,70 @@
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from mvlvm import ViewError
+from mvlvm.views import as_views
+
+GOOD = np.arange(12.0).reshape(4, 3)
+
+
+def test_a_matrix_is_one_view():
+    views = as_views(GOOD)
+    assert views.names == ["view0"]
+    np.testing.assert_array_equal(views.arrays["view0"], GOOD)
+
+
+def test_nested_lists_are_one_matrix_and_not_a_list_of_views():
+    assert as_views(GOOD.tolist()).names == ["view0"]
+
+
+def test_a_list_is_named_in_order_and_a_dict_keeps_its_names_and_order():
+    assert as_views([GOOD, GOOD]).names == ["view0", "view1"]
+    assert as_views({"z": GOOD, "a": GOOD}).names == ["z", "a"]
+
+
+def test_the_users_array_is_not_changed_nor_shared():
+    Y = GOOD.copy()
+    as_views(Y).arrays["view0"][0, 0] = 99
+    assert Y[0, 0] == 0
+
+
+BAD = {
+    "rows that disagree": ({"image": GOOD, "text": GOOD[:3]}, r"same number of rows.*image: \(4, 3\), text: \(3, 3\)"),
+    "no views, list": ([], "At least one view is needed"),
+    "no views, dict": ({}, "At least one view is needed"),
+    "no columns": ({"empty": np.empty((4, 0))}, r"View 'empty' has 0 feature\(s\)"),
+    "no rows": (np.empty((0, 3)), r"0 sample\(s\)"),
+    "one row": ({"a": GOOD[:1]}, r"View 'a' has 1 sample\(s\)"),
+    "strings": ({"a": np.array([["1", "x"], ["2", "y"]])}, "View 'a' must hold numbers only. Got 'x'"),
+    "infinity": ({"a": np.where(GOOD == 5, np.inf, GOOD)}, "View 'a' contains infinity: 1 of its 12.*row 1, column 2"),
+    "NaN": (np.where(GOOD == 5, np.nan, GOOD), "contains NaN: 1 of its 12"),
+    "complex": (GOOD + 1j, "real and imaginary parts as two views"),
+    "one axis": (GOOD[0], "Reshape your data"),
+    "three axes": ({"a": np.zeros((4, 2, 2))}, r"view 'a' with shape \(4, 2, 2\)"),
+    "ragged": ([[1.0, 2.0], [3.0]], "rows of different lengths"),
+    "a string": ("views.csv", "Reshape your data"),
+    "None": (None, "Reshape your data"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_views_get_one_clear_sentence(case):
+    views, message = BAD[case]
+    with pytest.raises(ViewError, match=message):
+        as_views(views)
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.dok_matrix, scipy.sparse.coo_array])
+def test_sparse_views_are_refused_by_name(kind):
+    with pytest.raises(TypeError, match="sparse.*toarray"):
+        as_views({"counts": kind(GOOD)})
+    with pytest.raises(TypeError, match="sparse.*toarray"):
+        as_views(kind(GOOD))
+
+
+def test_an_infinite_entry_of_a_dataframe_is_named_by_its_column():
+    frame = pd.DataFrame({"gene": [1.0, 2.0], "dose": [3.0, np.inf]})
+    with pytest.raises(ViewError, match="row 1, column 'dose'"):
+        as_views({"cells": frame})

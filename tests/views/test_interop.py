@@ -1,0 +1,31 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from mvlvm.views import as_views
+
+A, B = np.arange(6.0).reshape(3, 2), np.arange(9.0).reshape(3, 3)
+
+
+@pytest.mark.parametrize("views", [A, [A, B], {"a": A, "b": B}], ids=["array", "list", "dict"])
+def test_what_comes_in_goes_out_in_the_same_form(views):
+    checked = as_views(views)
+    restored = checked.layout.restore(checked.arrays)
+    assert type(restored) is type(views)
+    np.testing.assert_equal(restored, views)
+
+
+def test_a_dataframe_comes_back_with_its_columns_and_rows():
+    frame = pd.DataFrame(A, columns=["x", "y"], index=["r1", "r2", "r3"])
+    checked = as_views({"table": frame, "array": B})
+    restored = checked.layout.restore(checked.arrays)
+    pd.testing.assert_frame_equal(restored["table"], frame)
+    assert isinstance(restored["array"], np.ndarray)
+
+
+def test_new_rows_do_not_get_the_old_row_labels():
+    frame = pd.DataFrame(A, columns=["x", "y"], index=["r1", "r2", "r3"])
+    checked = as_views(frame)
+    restored = checked.layout.restore({"view0": A[:2]}, same_rows=False)
+    assert list(restored.index) == [0, 1]
+    assert list(restored.columns) == ["x", "y"]

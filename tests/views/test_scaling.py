@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from mvlvm import ViewError, ViewWarning
+from mvlvm.views.per_view import per_view
+from mvlvm.views.scaling import choose_scale, fit_scaling, fit_scalings
+
+RNG = np.random.default_rng(0)
+MIXED = RNG.normal(size=(50, 4)) * [1.0, 10.0, 100.0, 1000.0] + 5
+
+
+@pytest.mark.parametrize("scale", ["view", "column", None])
+def test_undo_gives_the_data_back(scale):
+    scaling = fit_scaling("a", MIXED, scale)
+    np.testing.assert_allclose(scaling.undo(scaling.apply(MIXED)), MIXED, rtol=1e-12)
+
+
+def test_each_kind_of_scaling_does_what_it_says():
+    column, view, none = (fit_scaling("a", MIXED, scale).apply(MIXED) for scale in ("column", "view", None))
+    np.testing.assert_allclose(column.var(axis=0), 1)
+    assert view.var(axis=0).mean() == pytest.approx(1)
+    np.testing.assert_allclose(view.std(axis=0) / view.std(axis=0)[0], MIXED.std(axis=0) / MIXED.std(axis=0)[0])
+    np.testing.assert_allclose(none, MIXED - MIXED.mean(axis=0))
+
+
+def test_constant_columns_are_left_out_with_a_warning_and_restored():
+    Y = np.column_stack([MIXED[:, 0], np.full(50, 7.0), MIXED[:, 1]])
+    with pytest.warns(ViewWarning, match=r"View 'a' has 1 constant column\(s\) \(1\)"):
+        scaling = fit_scalings({"a": Y}, {"a": "column"})["a"]
+    assert scaling.apply(Y).shape == (50, 2)
+    np.testing.assert_allclose(scaling.undo(scaling.apply(Y)), Y)
+    np.testing.assert_array_equal(scaling.undo_std(np.ones((50, 2)))[:, 1], 0)
+
+
+def test_a_view_without_variation_is_refused():
+    with pytest.raises(ViewError, match="View 'a' is constant: none of its 3 columns varies"):
+        fit_scaling("a", np.full((5, 3), 0.1), "view")
+
+
+@pytest.mark.parametrize(
+    ("Y", "expected"),
+    [
+        (np.clip(RNG.normal(size=(80, 20)), 0, 1), "view"),  # pixels: most columns reach both ends
+        (np.eye(5)[RNG.integers(5, size=80)], "view"),  # one-hot labels
+        (RNG.poisson(1.0, size=(80, 30)).astype(float), "view"),  # counts
+        (RNG.normal(size=(80, 30)), "view"),  # many columns of like spread
+        (MIXED, "column"),  # columns of different units
+        (RNG.normal(size=(80, 4)), "column"),  # a handful of columns
+        (RNG.normal(size=(80, 1)), "column"),
+    ],
+    ids=["pixels", "one-hot", "counts", "alike", "units", "few", "one"],
+)
+def test_auto_chooses_by_whether_columns_share_a_unit(Y, expected):
+    assert choose_scale(Y) == expected
+
+
+def test_a_variance_goes_back_to_the_datas_units():
+    assert fit_scaling("a", MIXED, "view").undo_variance(1.0) == pytest.approx(MIXED.var(axis=0).mean())
+    assert fit_scaling("a", MIXED, "column").undo_variance(0.5) == pytest.approx(0.5 * MIXED.var(axis=0).mean())
+
+
+def test_a_setting_holds_for_all_views_or_for_each_by_name():
+    assert per_view(2, ["a", "b"], "n_mixtures") == {"a": 2, "b": 2}
+    assert per_view({"b": 1, "a": 3}, ["a", "b"], "n_mixtures") == {"a": 3, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"a": 1}, "n_mixtures as a dict.*no value for 'b'.*The views are: a, b"),
+        ({"a": 1, "b": 1, "c": 1}, "a value for 'c', which is no view"),
+    ],
+)
+def test_a_dict_that_does_not_match_the_views_is_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        per_view(setting, ["a", "b"], "n_mixtures")
