@@ -39,6 +39,20 @@ def test_version_and_help():
     assert "demo" in shown
 
 
-def test_importing_mvlvm_needs_neither_pandas_nor_matplotlib():
-    code = "import sys, mvlvm; assert not {'pandas', 'matplotlib'} & set(sys.modules), 'imported at start'"
+def test_a_fit_needs_neither_pandas_nor_matplotlib():
+    code = (
+        "import sys; sys.modules.update(pandas=None, matplotlib=None)\n"
+        "import numpy as np, mvlvm\n"
+        "Y = np.random.default_rng(0).normal(size=(20, 3))\n"
+        "mvlvm.NGMVLVM(max_iter=2, tol=0.0).fit({'a': Y}).reconstruct()"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_demo_without_matplotlib_says_what_to_install():
+    code = "import sys; sys.modules['matplotlib'] = None; from mvlvm.cli.main import app; app(['demo'])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr.strip() == (
+        'mvlvm: The demo draws figures and needs matplotlib. Install it with: pip install "mvlvm[demo]"'
+    )

@@ -48,7 +48,10 @@ def bound_per_row(estimator, rows, y=None):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_grid_search_over_components_finds_the_size_of_the_data(estimator, rows):
     search = GridSearchCV(
-        estimator(max_iter=300, tol=0.0, n_points=20, random_state=0), {"n_components": [1, 2]}, scoring=bound_per_row, cv=2
+        estimator(max_iter=300, tol=0.0, n_points=20, random_state=0),
+        {"n_components": [1, 2]},
+        scoring=bound_per_row,
+        cv=2,
     )
     search.fit(rows)
     assert search.best_params_ == {"n_components": 2}

@@ -16,8 +16,13 @@ def test_columns_have_the_covariance_they_were_drawn_from():
 
 def test_kernels_are_those_of_the_true_latents():
     data = s_curve({"a": "rbf", "b": "gibbs"}, n_samples=10, n_features=2, random_state=0)
-    np.testing.assert_allclose(data.kernels["a"], oracles.rbf(data.latents, data.latents), rtol=1e-10)
-    np.testing.assert_allclose(data.kernels["b"], oracles.gibbs(data.latents, data.latents), rtol=1e-10)
+    X = data.latents
+
+    def gibbs(x, y):
+        return oracles.gibbs(x, y, oracles.paper_lengthscale, power=1.0)  # D / 2 for D = 2
+
+    np.testing.assert_allclose(data.kernels["a"], oracles.gram(oracles.rbf, X, X), rtol=1e-10)
+    np.testing.assert_allclose(data.kernels["b"], oracles.gram(gibbs, X, X), rtol=1e-10)
 
 
 def test_latents_are_an_s_of_unit_variance_in_order():

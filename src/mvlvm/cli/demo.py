@@ -21,7 +21,7 @@ def demo(
     try:
         from mvlvm.experiments.demo import run_demo
     except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
+        if not (error.name or "").startswith("matplotlib"):
             raise
         fail('The demo draws figures and needs matplotlib. Install it with: pip install "mvlvm[demo]"')
     result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)

@@ -52,7 +52,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_mixtures: int | Mapping[str, int] = defaults.N_MIXTURES,
         n_points: int = defaults.N_POINTS,
         likelihood: str | Mapping[str, str] = "gaussian",
-        scale: str | None | Mapping[str, str | None] = "auto",
+        scale: str | Mapping[str, str | None] | None = "auto",
         init: Any = "pca",
         max_iter: int = defaults.MAX_ITER,
         tol: float = defaults.TOL,

@@ -76,7 +76,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_points: int = defaults.N_POINTS,
         kernel: str | Mapping[str, str] = "ngsm",
         likelihood: str | Mapping[str, str] = "gaussian",
-        scale: str | None | Mapping[str, str | None] = "auto",
+        scale: str | Mapping[str, str | None] | None = "auto",
         init: Any = "pca",
         max_iter: int = defaults.MAX_ITER,
         tol: float = defaults.TOL,

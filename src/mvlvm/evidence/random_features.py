@@ -54,9 +54,7 @@ class _Solution(NamedTuple):
     by_s: Scalar
 
 
-def _solve_few_features(
-    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool
-) -> _Solution:
+def _solve_few_features(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool) -> _Solution:
     """Solve on the F x F side."""
     (N, M), F = Y.shape, Phi.shape[1]
     C = Phi.T @ Y
@@ -73,9 +71,7 @@ def _solve_few_features(
     )
 
 
-def _solve_few_samples(
-    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool
-) -> _Solution:
+def _solve_few_samples(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool) -> _Solution:
     """Solve on the N x N side."""
     N, M = Y.shape
     log_det_K, K_inverse = invert(add_to_diagonal(Phi @ Phi.T, s))

@@ -1,0 +1,1 @@
+"""Whole experiments: data, fits, tables and figures."""

@@ -7,9 +7,7 @@ from torch import Tensor
 from mvlvm.spectral.density import BivariateMixture
 
 
-def ngsm_kernel(
-    X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: BivariateMixture
-) -> Float[Tensor, "N K"]:
+def ngsm_kernel(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: BivariateMixture) -> Float[Tensor, "N K"]:
     r"""Evaluate the NG-SM kernel [eq:ng-sm-kernel].
 
     $$ k(x, y) = \tfrac14 \sum_q \alpha_q [ c_{12}(x, y) + c_{21}(x, y) + c_{11}(x, y) + c_{22}(x, y) ] $$
@@ -43,7 +41,8 @@ def expected_cosine(
 ) -> Float[Tensor, "N K"]:
     r"""Give $E \cos(w_a^\top x - w_b^\top y)$ for jointly normal w_a, w_b, Term (1) to Term (4) of App. B.3.
 
-    $$ \exp(-\tfrac12 (x^\top \Sigma_a x - 2 x^\top \Sigma_c y + y^\top \Sigma_b y)) \cos(\mu_a^\top x - \mu_b^\top y) $$
+    $$ \exp(-\tfrac12 (x^\top \Sigma_a x - 2 x^\top \Sigma_c y + y^\top \Sigma_b y))
+       \cos(\mu_a^\top x - \mu_b^\top y) $$
 
     Args:
         X1: latents x.

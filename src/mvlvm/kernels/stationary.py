@@ -15,12 +15,11 @@ def rbf_kernel(
     return variance * torch.exp(-0.5 * squared_distance(X1, X2) / lengthscale**2)
 
 
-def sm_kernel(
-    X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: StationaryMixture
-) -> Float[Tensor, "N K"]:
+def sm_kernel(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: StationaryMixture) -> Float[Tensor, "N K"]:
     r"""Evaluate the spectral mixture kernel.
 
-    $$ k(x, y) = \sum_q \alpha_q \exp(-\tfrac12 \textstyle\sum_d \sigma_{qd}^2 (x_d - y_d)^2) \cos(\mu_q^\top (x - y)) $$
+    $$ k(x, y) = \sum_q \alpha_q \exp(-\tfrac12 \textstyle\sum_d \sigma_{qd}^2 (x_d - y_d)^2)
+       \cos(\mu_q^\top (x - y)) $$
     """
     total = torch.zeros(len(X1), len(X2)).to(X1)
     for alpha, mu, sigma in zip(density.alpha, density.mu, density.sigma, strict=True):

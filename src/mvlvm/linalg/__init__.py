@@ -1,0 +1,1 @@
+"""Factorisations that either succeed or say why not."""

@@ -1,0 +1,1 @@
+"""Modules that hold parameters, and what they compute together."""

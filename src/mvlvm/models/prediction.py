@@ -64,14 +64,19 @@ class WeightPosterior:
         return self.features(X).double() @ (self.mean + cholesky(self.covariance) @ eps)
 
     def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
-        r"""Give how steeply the view changes along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
+        r"""Give the squared slope along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
         directions = torch.eye(X.shape[1]).to(X)
         slopes = [torch.autograd.functional.jvp(self.features, X, along.expand_as(X))[1] for along in directions]
         return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
 
 
 def infer_weights(
-    view: FeatureView, latent: GaussianLatent, Y: Float[Tensor, "N M"], *, n_latent_draws: int, generator: torch.Generator
+    view: FeatureView,
+    latent: GaussianLatent,
+    Y: Float[Tensor, "N M"],
+    *,
+    n_latent_draws: int,
+    generator: torch.Generator,
 ) -> WeightPosterior:
     r"""Give the posterior of a view's weights for one draw of its spectral points, averaged over q(X).
 

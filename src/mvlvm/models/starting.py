@@ -37,9 +37,7 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     return left * sign * len(Z) ** 0.5
 
 
-def _leading_left_vectors(
-    Z: Float[Tensor, "N M"], n: int
-) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+def _leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
     """Give the first left singular vectors and values, from the smaller of the two Gram matrices."""
     N, M = Z.shape
     values, vectors = torch.linalg.eigh(Z @ Z.T if N <= M else Z.T @ Z)

@@ -7,9 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def gram_error_probability(
-    error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], n_points: int
-) -> float:
+def gram_error_probability(error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], n_points: int) -> float:
     r"""Bound the probability that the spectral norm of $\hat K - K$ is at least `error` (Thm 4).
 
     $$ N \exp \frac{-3 \epsilon^2 L}{2 N C (6 \|K\|_2 + 3 N C \sqrt Q + 8 \epsilon)},
@@ -28,9 +26,7 @@ def gram_error_probability(
     return min(1.0, len(K) * math.exp(-rate * n_points))
 
 
-def points_for_gram_error(
-    error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], probability: float
-) -> int:
+def points_for_gram_error(error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], probability: float) -> int:
     """Give the number of points P at which Thm 4 promises an error below `error` except with this probability."""
     return max(1, math.ceil(math.log(len(K) / probability) / _exponent_per_point(error, K, alpha)))
 

@@ -12,7 +12,8 @@ def random_features(
 ) -> Float[Tensor, "N F"]:
     r"""Map latents to features with $E[\phi(x)^\top \phi(y)] = k(x, y)$ [eq:rff_def, eq:RFF_NGSM].
 
-    Printed, each pair of points gives $\tfrac12 \sqrt{\alpha_q / P}\, [\cos w_1 x + \cos w_2 x;\ \sin w_1 x + \sin w_2 x]$.
+    Printed, each pair of points gives
+    $\tfrac12 \sqrt{\alpha_q / P}\, [\cos w_1 x + \cos w_2 x;\ \sin w_1 x + \sin w_2 x]$.
     With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$ that is
 
     $$ \sqrt{\alpha_q / P}\, \cos(d^\top x)\, [\cos(s^\top x);\ \sin(s^\top x)], $$
@@ -30,7 +31,8 @@ def expected_features(
 ) -> Float[Tensor, "N F"]:
     r"""Give the expectation of `random_features` over latents $x_n \sim N(\mathrm{mean}_n, \mathrm{std}_n^2)$.
 
-    From $E \cos(w^\top x) = \exp(-\tfrac12 \sum_d w_d^2 \mathrm{std}_d^2) \cos(w^\top \mathrm{mean})$ and the same for the sine.
+    From $E \cos(w^\top x) = \exp(-\tfrac12 \sum_d w_d^2 \mathrm{std}_d^2) \cos(w^\top \mathrm{mean})$, and the same for
+    the sine.
     """
     halves = []
     for w in (w.flatten(0, 1) for w in points):

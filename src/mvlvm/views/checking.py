@@ -45,9 +45,13 @@ def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     try:
         array = table.to_numpy() if is_dataframe(table) else np.asarray(table)
     except ValueError:
-        raise ViewError(f"View '{name}' has rows of different lengths. Give a matrix with N rows and M columns.") from None
+        raise ViewError(
+            f"View '{name}' has rows of different lengths. Give a matrix with N rows and M columns."
+        ) from None
     if np.iscomplexobj(array):
-        raise ViewError(f"Complex data not supported: view '{name}' is complex. Give its real and imaginary parts as two views.")
+        raise ViewError(
+            f"Complex data not supported: view '{name}' is complex. Give its real and imaginary parts as two views."
+        )
     if array.ndim != 2:
         raise ViewError(
             f"Expected a 2-dimensional view, got view '{name}' with shape {array.shape}. Reshape your data: "
@@ -95,7 +99,8 @@ def _check_size(name: str, array: Float[np.ndarray, "N M"]) -> None:
     N, M = array.shape
     if M == 0:
         raise ViewError(
-            f"View '{name}' has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. Leave the view out."
+            f"View '{name}' has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. "
+            "Leave the view out."
         )
     if N < _FEWEST_ROWS:
         raise ViewError(
@@ -112,6 +117,6 @@ def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> Non
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
     kind = "NaN" if np.isnan(array[row, column]) else "infinity"
     raise ViewError(
-        f"View '{name}' contains {kind}: {bad.sum()} of its {array.size} entries are not finite, the first in row {row}, "
-        f"column {label}. Remove those rows or fill those entries."
+        f"View '{name}' contains {kind}: {bad.sum()} of its {array.size} entries are not finite, the first in row "
+        f"{row}, column {label}. Remove those rows or fill those entries."
     )
