@@ -27,7 +27,7 @@ def digit_halves() -> DigitHalves:
         >>> {name: Y.shape for name, Y in digit_halves().views.items()}
         {'left': (1797, 32), 'right': (1797, 32)}
     """
-    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = (np.asarray(part) for part in load_digits(return_X_y=True))
     images = pixels.reshape(-1, 8, 8)
     return DigitHalves(
         views={"left": images[:, :, :4].reshape(-1, 32), "right": images[:, :, 4:].reshape(-1, 32)}, labels=labels

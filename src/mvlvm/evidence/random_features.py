@@ -97,6 +97,5 @@ class _LogEvidence(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        by_Y, by_Phi, by_s = (None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
-        return by_Y, by_Phi, by_s
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return tuple(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)

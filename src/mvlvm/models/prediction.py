@@ -65,9 +65,11 @@ class WeightPosterior:
 
     def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give the squared slope along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
-        directions = torch.eye(X.shape[1]).to(X)
-        slopes = [torch.autograd.functional.jvp(self.features, X, along.expand_as(X))[1] for along in directions]
-        return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
+        squared_slopes = []
+        for direction in torch.eye(X.shape[1]).to(X):
+            _, slope = torch.autograd.functional.jvp(self.features, X, direction.expand_as(X))
+            squared_slopes.append((torch.as_tensor(slope).double() @ self.mean).square().sum())
+        return torch.stack(squared_slopes)
 
 
 def infer_weights(
