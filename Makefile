@@ -35,10 +35,10 @@ demo: .venv/demo
 	$(BIN)/python -m mvlvm demo --out "$(DEMO_OUT)"
 
 test: .venv/test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 test-slow: .venv/test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m slow
 
 check: .venv/dev test
 	$(BIN)/ruff check .

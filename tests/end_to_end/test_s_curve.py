@@ -10,6 +10,9 @@ from mvlvm.evaluation import affine_r2, gram_correlation
 SEEDS = range(5)
 SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}
 
+# one worker computes the fits that all tests of this file look at
+pytestmark = pytest.mark.xdist_group("s-curve")
+
 
 def recover(scenario, seed):
     data = s_curve(SCENARIOS[scenario], random_state=seed)

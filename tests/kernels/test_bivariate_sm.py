@@ -58,7 +58,8 @@ def test_unequal_deviations_are_refused(generator):
         bivariate_sm_kernel(X, X, random_mixture(2, 2, generator, rho=0.5))
 
 
-def test_negative_correlation_is_refused(generator):
-    X = normal((3, 2), generator)
-    with pytest.raises(ValueError, match=r"only for correlations in \[0, 1\].*Got rho = \[-0.5, -0.5\]"):
-        bivariate_sm_kernel(X, X, equal_deviations(2, 2, generator, rho=-0.5))
+def test_a_single_negative_correlation_is_refused(generator):
+    X, density = normal((3, 2), generator), equal_deviations(2, 2, generator, rho=0.5)
+    density = replace(density, rho=torch.tensor([0.5, -0.5], dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"only for correlations in \[0, 1\].*Got rho = \[0.5, -0.5\]"):
+        bivariate_sm_kernel(X, X, density)

@@ -46,12 +46,14 @@ def test_noise_alone_is_not_taken_for_a_plateau(generator):
     assert history.stop_reason is StopReason.MAX_ITER
 
 
-def test_zero_tolerance_never_stops_early(generator):
-    hill = Hill()
+@pytest.mark.parametrize("fall", [0.0, 0.1], ids=["flat", "falling"])
+def test_zero_tolerance_never_stops_early(fall, generator):
+    hill, steps = Hill(), itertools.count()
     hill.place.data = hill.top.clone()
-    history = climb(hill, generator, max_iter=300, tol=0.0, window=20)
+    config = TrainConfig(max_iter=100, tol=0.0, window=10)
+    history = train([hill.place], lambda g: StubBound(hill(g).value - fall * next(steps)), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
-    assert len(history.bound) == 300
+    assert len(history.bound) == 100
 
 
 def test_bound_that_rises_to_the_end_is_said_to_be_rising(generator):

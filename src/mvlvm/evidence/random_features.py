@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from mvlvm.linalg.lowrank import add_to_diagonal, invert
 from mvlvm.shapes import Scalar
@@ -96,6 +95,11 @@ class _LogEvidence(torch.autograd.Function):
         return solution.value
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        # torch's once_differentiable would let a second derivative pass in silence, without this function's part
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "log_evidence can be differentiated once. Got create_graph=True. "
+                "For second derivatives use exact_log_evidence with K = Phi @ Phi.T."
+            )
         return tuple(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
