@@ -26,9 +26,10 @@ def test_equal_numpy_generators_give_equal_seeds_and_move_on(make):
     assert first != second
 
 
-def test_negative_seed_is_refused():
-    with pytest.raises(ValueError, match=r"must not be negative\. Got -1"):
-        seed_from(-1)
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_seed_that_torch_cannot_hold_is_refused(seed):
+    with pytest.raises(ValueError, match=rf"from 0 to 2\*\*63 - 1\. Got {seed}"):
+        seed_from(seed)
 
 
 @pytest.mark.parametrize(("wrong", "kind"), [(True, "bool"), ("seven", "str"), (1.5, "float")])

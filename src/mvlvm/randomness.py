@@ -25,8 +25,11 @@ def seed_from(random_state: RandomStateLike) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state must not be negative. Got {random_state}. Give 0 or a positive integer.")
+        if not 0 <= random_state < 2**_SEED_BITS:
+            raise ValueError(
+                f"random_state must be an integer from 0 to 2**{_SEED_BITS} - 1. Got {random_state}. Give a smaller "
+                "number that is not negative."
+            )
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**_SEED_BITS))

@@ -139,7 +139,7 @@ def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
         ({"view_weights": {"rbf": 1.0, "gibbs": -2.0}}, "view_weights must be a positive number. Got -2.0"),
         ({"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'. Got 'tpu'"),
         ({"dtype": "float16"}, "dtype must be one of 'auto', 'float64'. Got 'float16'"),
-        ({"random_state": -1}, "random_state must not be negative"),
+        ({"random_state": -1}, "random_state must be an integer from 0"),
     ],
     ids=str,
 )

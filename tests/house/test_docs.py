@@ -40,3 +40,9 @@ def test_links_between_documents_lead_somewhere():
         for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
             if not link.startswith("http"):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_errata_point_at_tests_that_exist():
+    named = re.findall(r"`(tests/[a-z_/0-9]+\.py)`", (ROOT / "docs" / "errata.md").read_text())
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []

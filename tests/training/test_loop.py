@@ -64,6 +64,12 @@ def test_bound_that_rises_to_the_end_is_said_to_be_rising(generator):
     assert history.still_rising
 
 
+def test_a_run_shorter_than_two_windows_is_judged_by_its_halves(generator):
+    slope = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
+    config = TrainConfig(max_iter=30, learning_rate=0.2, tol=1e-3, window=100)
+    assert train([slope], lambda _: StubBound(3 * slope), config, generator).still_rising
+
+
 def test_noisy_plateau_is_not_said_to_be_rising(generator):
     hill = Hill(noise=0.1)
     hill.place.data = hill.top.clone()

@@ -62,14 +62,12 @@ def train(
                 seconds=time.perf_counter() - start, learning_rate=learning_rate,
             )  # fmt: skip
             watch(step + 1, history.bound[-1])
-            if config.tol > 0 and step % config.window == config.window - 1:
-                rise = rise_between_windows(history.bound, config.window)
-                history.still_rising = rise.at_least > config.tol
-                if rise.at_most < config.tol:
-                    history.stop_reason = StopReason.CONVERGED
-                    break
+            if _is_flat(history, config):
+                history.stop_reason = StopReason.CONVERGED
+                break
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
+    history.still_rising = _is_still_rising(history, config)
     return history
 
 
@@ -77,6 +75,19 @@ def cosine_decay(progress: float) -> float:
     """Give the share of the first learning rate that is left after a share `progress` of all steps."""
     last = defaults.FINAL_LEARNING_RATE_SHARE
     return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def _is_flat(history: History, config: TrainConfig) -> bool:
+    """Judge at the end of every window whether the bound has stopped rising."""
+    if config.tol == 0 or len(history.bound) % config.window != 0:
+        return False
+    return rise_between_windows(history.bound, config.window).at_most < config.tol
+
+
+def _is_still_rising(history: History, config: TrainConfig) -> bool:
+    """Judge the end of a run; one that was shorter than two windows is judged by its two halves."""
+    window = min(config.window, len(history.bound) // 2)
+    return config.tol > 0 and rise_between_windows(history.bound, window).at_least > config.tol
 
 
 def _check_finite(bound: Tensor, step: int) -> None:

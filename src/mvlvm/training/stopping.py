@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 # A rise is told from noise at this many standard errors.
 _STANDARD_ERRORS = 2.0
+_SHORTEST_WINDOW = 2
 
 
 class Rise(NamedTuple):
@@ -19,9 +20,9 @@ class Rise(NamedTuple):
 def rise_between_windows(bounds: Sequence[float], window: int) -> Rise:
     """Compare the mean bound of the last window of steps with that of the window before.
 
-    Anything is possible before two windows have passed.
+    Anything is possible before two windows have passed, and in windows too short to show their noise.
     """
-    if len(bounds) < 2 * window:
+    if window < _SHORTEST_WINDOW or len(bounds) < 2 * window:
         return Rise(-math.inf, math.inf)
     last, before = bounds[-window:], bounds[-2 * window : -window]
     rise = fmean(last) - fmean(before)
