@@ -17,7 +17,7 @@ from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import affine_r2, best_affine_map, nearest_neighbour_accuracy
 
 # A fixed number of steps, so that the demo takes about as long everywhere and prints the same numbers.
-_STEPS = {"S-curve": 700, "digits": 400}
+_STEPS = {"S-curve": 1000, "digits": 700}
 
 
 @dataclass(frozen=True)
