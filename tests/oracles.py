@@ -137,6 +137,16 @@ def view_log_density(Y, covariance):
     return sum(normal_log_density(y, np.zeros(len(y)), covariance) for y in Y.T)
 
 
+def view_log_density_by_svd(Y, Phi, s):
+    """The log density of a view under Phi Phi' + s I, without a difference of large numbers at any s."""
+    (N, M), (U, singular_values, _) = Y.shape, np.linalg.svd(Phi, full_matrices=False)
+    inside, variances = U.T @ Y, singular_values**2 + s
+    outside = Y - U @ inside
+    log_det = M * (np.log(variances).sum() + (N - len(variances)) * math.log(s))
+    misfit = ((inside**2).T / variances).sum() + (outside**2).sum() / s
+    return -0.5 * (log_det + misfit + N * M * math.log(2 * math.pi))
+
+
 def printed_woodbury_inverse(Phi, s):
     """App. C.2 as printed, with the product inside the identity read as Phi' Phi, the only one that fits."""
     N, F = Phi.shape

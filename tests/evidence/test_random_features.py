@@ -5,7 +5,7 @@ from torch.distributions import MultivariateNormal
 from mvlvm.errors import NumericalError
 from mvlvm.evidence import exact_log_evidence, log_evidence
 from mvlvm.evidence import random_features as module
-from mvlvm.linalg.lowrank import invert
+from mvlvm.linalg import lowrank
 from mvlvm.spectral import random_features
 from tests import oracles
 from tests.mixtures import draw_points, normal, random_mixture
@@ -32,6 +32,24 @@ def test_evidence_is_the_oracles(problem):
     assert log_evidence(Y, Phi, s).item() == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("noise_variance", [1e-2, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("noisy", [True, False], ids=["noisy view", "view without noise"])
+def test_evidence_and_its_slope_hold_at_small_noise(noise_variance, noisy, generator):
+    density = random_mixture(2, 2, generator)
+    Phi = random_features(normal((400, 2), generator), draw_points(density, 25, generator), density.alpha)
+    Y = Phi @ normal((Phi.shape[1], 5), generator) + noisy * normal((400, 5), generator)
+    s = torch.tensor(noise_variance, dtype=torch.float64, requires_grad=True)
+    value = log_evidence(Y, Phi, s)
+    expected, above, below = (
+        oracles.view_log_density_by_svd(Y.numpy(), Phi.numpy(), noise_variance * factor)
+        for factor in (1, 1 + 1e-4, 1 - 1e-4)
+    )
+    assert value.item() == pytest.approx(expected, rel=1e-8)
+    (slope,) = torch.autograd.grad(value, s)
+    # the central difference is off by about the square of its relative step
+    assert slope.item() == pytest.approx((above - below) / (2e-4 * noise_variance), rel=1e-5)
+
+
 def test_evidence_is_the_exact_one_of_the_feature_gram(problem):
     Y, Phi, s = problem
     torch.testing.assert_close(log_evidence(Y, Phi, s), exact_log_evidence(Y, Phi @ Phi.T, s), rtol=1e-10, atol=0.0)
@@ -44,7 +62,8 @@ def test_both_sides_agree_in_value_and_gradients(problem):
 
 def test_smaller_side_is_inverted(problem, monkeypatch):
     sizes = []
-    monkeypatch.setattr(module, "invert", lambda A: sizes.append(len(A)) or invert(A))
+    original = lowrank.factor
+    monkeypatch.setattr(lowrank, "factor", lambda A: sizes.append(len(A)) or original(A))
     log_evidence(*problem)
     assert sizes == [min(problem[1].shape)]
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mvlvm.errors import NumericalError
-from mvlvm.linalg.cholesky import cholesky, log_det
+from mvlvm.linalg.cholesky import cholesky, factor
 from tests.mixtures import normal
 
 
@@ -41,9 +41,11 @@ def test_matrix_that_is_not_finite_fails_with_advice(bad, place, generator):
         cholesky(A)
 
 
-def test_log_det_is_that_of_the_matrix(generator):
-    A = positive_definite(6, generator)
-    torch.testing.assert_close(log_det(cholesky(A)), torch.linalg.slogdet(A).logabsdet, rtol=1e-12, atol=0.0)
+def test_a_factor_knows_the_determinant_the_solution_and_the_inverse(generator):
+    A, C = positive_definite(6, generator), normal((6, 3), generator)
+    torch.testing.assert_close(factor(A).log_det, torch.linalg.slogdet(A).logabsdet, rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(factor(A).solve(C), torch.linalg.solve(A, C), rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(factor(A).inverse(), torch.linalg.inv(A), rtol=1e-10, atol=1e-12)
 
 
 def positive_definite(n, generator):

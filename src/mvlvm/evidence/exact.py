@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.cholesky import cholesky, log_det
+from mvlvm.linalg.cholesky import factor
 from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.shapes import Scalar
 
@@ -20,6 +20,6 @@ def exact_log_evidence(Y: Float[Tensor, "N M"], K: Float[Tensor, "N N"], noise_v
         noise_variance: s, positive.
     """
     N, M = Y.shape
-    L = cholesky(add_to_diagonal(K.double(), noise_variance.double()))
-    whitened = torch.linalg.solve_triangular(L, Y.double(), upper=False)
-    return -0.5 * (M * (log_det(L) + N * math.log(2 * math.pi)) + whitened.square().sum())
+    covariance = factor(add_to_diagonal(K.double(), noise_variance.double()))
+    whitened = torch.linalg.solve_triangular(covariance.L, Y.double(), upper=False)
+    return -0.5 * (M * (covariance.log_det + N * math.log(2 * math.pi)) + whitened.square().sum())

@@ -8,9 +8,11 @@ With R = K^-1 Y its gradient is
 
 and every term is cheap on the smaller side of Phi. With F < N, A = Phi' Phi + s I, C = Phi' Y and B = A^-1 C:
 
-    |K| = s^(N - F) |A|       tr(Y' K^-1 Y) = (|Y|^2 - <C, B>) / s       R = (Y - Phi B) / s
-    K^-1 Phi = Phi A^-1       R' Phi = B'                                tr K^-1 = (N - F) / s + tr A^-1
-    s^2 |R|^2 = |Y|^2 - <C, B> - s |B|^2
+    |K| = s^(N - F) |A|       R = (Y - Phi B) / s       tr(Y' K^-1 Y) = s |R|^2 + |B|^2
+    K^-1 Phi = Phi A^-1       R' Phi = B'               tr K^-1 = (N - F) / s + tr A^-1
+
+The shorter tr(Y' K^-1 Y) = (|Y|^2 - <C, B>) / s is a small difference of large numbers when s is small, and loses all
+digits at s = 1e-8; in the sum of squares an error of B enters only squared.
 
 App. C.2 prints the N x N product inside an identity of size F and loses s in the inverse (docs/errata.md).
 Features may be float32. Their products are accumulated and solved in float64, because A is as ill-conditioned as
@@ -24,7 +26,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.lowrank import add_to_diagonal, invert
+from mvlvm.linalg.lowrank import factor_features_side, factor_samples_side
 from mvlvm.shapes import Scalar
 
 
@@ -56,27 +58,29 @@ class _Solution(NamedTuple):
 def _solve_few_features(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool) -> _Solution:
     """Solve on the F x F side."""
     (N, M), F = Y.shape, Phi.shape[1]
-    C = Phi.T @ Y
-    log_det_A, A_inverse = invert(add_to_diagonal(Phi.T @ Phi, s))
-    B = A_inverse @ C
-    log_det_K = log_det_A + (N - F) * s.log()
+    A = factor_features_side(Phi, s)
+    A_inverse = A.inverse()
+    B = A.solve(Phi.T @ Y)
+    R = torch.addmm(Y, Phi, B, alpha=-1) / s
+    log_det_K = A.log_det + (N - F) * s.log()
     trace_K_inverse = (N - F) / s + A_inverse.trace()
-    misfit = Y.square().sum() - (C * B).sum()
+    R_squared = R.square().sum()
     return _Solution(
-        value=-0.5 * (M * log_det_K + misfit / s + N * M * math.log(2 * math.pi)),
-        by_Y=(Phi @ B - Y) / s if need_Y else None,
-        by_Phi=Y @ (B.T / s) - Phi @ (M * A_inverse + B @ B.T / s),
-        by_s=0.5 * ((misfit - s * B.square().sum()) / s**2 - M * trace_K_inverse),
+        value=-0.5 * (M * log_det_K + s * R_squared + B.square().sum() + N * M * math.log(2 * math.pi)),
+        by_Y=-R if need_Y else None,
+        by_Phi=R @ B.T - Phi @ (M * A_inverse),
+        by_s=0.5 * (R_squared - M * trace_K_inverse),
     )
 
 
 def _solve_few_samples(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar, *, need_Y: bool) -> _Solution:
     """Solve on the N x N side."""
     N, M = Y.shape
-    log_det_K, K_inverse = invert(add_to_diagonal(Phi @ Phi.T, s))
-    R = K_inverse @ Y
+    K = factor_samples_side(Phi, s)
+    K_inverse = K.inverse()
+    R = K.solve(Y)
     return _Solution(
-        value=-0.5 * (M * log_det_K + (Y * R).sum() + N * M * math.log(2 * math.pi)),
+        value=-0.5 * (M * K.log_det + (Y * R).sum() + N * M * math.log(2 * math.pi)),
         by_Y=-R if need_Y else None,
         by_Phi=(R @ R.T - M * K_inverse) @ Phi,
         by_s=0.5 * (R.square().sum() - M * K_inverse.trace()),

@@ -1,5 +1,7 @@
 """A Cholesky factor that either exists or fails with advice."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -35,6 +37,30 @@ def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
     )
 
 
-def log_det(L: Float[Tensor, "F F"]) -> Float[Tensor, ""]:
-    """Give log|A| from the factor of A = L L'."""
-    return 2 * L.diagonal().log().sum()
+@dataclass(frozen=True)
+class Factor:
+    """A positive definite matrix A = L L', ready to be solved with."""
+
+    L: Float[Tensor, "F F"]
+
+    @property
+    def log_det(self) -> Float[Tensor, ""]:
+        """log|A|."""
+        return 2 * self.L.diagonal().log().sum()
+
+    def solve(self, C: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+        """Give A^-1 C."""
+        return torch.cholesky_solve(C, self.L)
+
+    def inverse(self) -> Float[Tensor, "F F"]:
+        """Give A^-1."""
+        return torch.cholesky_inverse(self.L)
+
+
+def factor(A: Float[Tensor, "F F"]) -> Factor:
+    """Factor a positive definite matrix.
+
+    Raises:
+        NumericalError: it cannot be factored, see `cholesky`.
+    """
+    return Factor(cholesky(A))

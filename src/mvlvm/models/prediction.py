@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.cholesky import cholesky
-from mvlvm.linalg.lowrank import add_to_diagonal, invert
+from mvlvm.linalg.cholesky import cholesky, factor
+from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
@@ -94,7 +94,7 @@ def infer_weights(
         gram = gram + Phi.T @ Phi / n_latent_draws
         mean_Phi = mean_Phi + Phi / n_latent_draws
     # a saved model is read back in row-major order, and products depend on the order in their last bits
-    inverse = invert(add_to_diagonal(torch.as_tensor(gram), s)).inverse.contiguous()
+    inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
     return WeightPosterior(features, inverse @ (torch.as_tensor(mean_Phi).T @ Y.double()), s * inverse)
 
 
