@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm.randomness import make_generator, seed_from
+from mvlvm.randomness import Stream, make_generator, seed_from
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**40, np.int64(7)])
@@ -15,7 +15,7 @@ def test_an_integer_is_its_own_seed(seed):
 def test_none_takes_fresh_seeds_that_torch_accepts():
     seeds = {seed_from(None) for _ in range(20)}
     assert len(seeds) == 20
-    assert all(make_generator(seed).initial_seed() == seed for seed in seeds)
+    assert all(make_generator(seed, Stream.TRAINING).initial_seed() == seed for seed in seeds)
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
@@ -32,7 +32,7 @@ def test_seed_that_torch_cannot_hold_is_refused(seed):
         seed_from(seed)
 
 
-@pytest.mark.parametrize(("wrong", "kind"), [(True, "bool"), ("seven", "str"), (1.5, "float")])
+@pytest.mark.parametrize(("wrong", "kind"), [(True, "bool"), ("seven", "str"), (1.5, "float"), (np.random, "module")])
 def test_wrong_type_is_refused_by_its_name(wrong, kind):
     unchecked = inspect.unwrap(seed_from)  # without the types that only the tests check
     with pytest.raises(ValueError, match=f"random_state must be .* Got {kind}"):
@@ -40,14 +40,21 @@ def test_wrong_type_is_refused_by_its_name(wrong, kind):
 
 
 def test_draws_depend_on_the_seed_alone():
-    draws = [torch.randn(5, generator=make_generator(seed)) for seed in (1, 1, 2)]
+    draws = [torch.randn(5, generator=make_generator(seed, Stream.TRAINING)) for seed in (1, 1, 2)]
     assert torch.equal(draws[0], draws[1])
     assert not torch.equal(draws[0], draws[2])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+def test_every_purpose_has_draws_of_its_own(seed):
+    draws = torch.stack([torch.randn(10_000, generator=make_generator(seed, stream)) for stream in Stream])
+    correlations = torch.corrcoef(draws).triu(diagonal=1)
+    assert correlations.abs().max() < 4 / 100  # four standard errors
 
 
 def test_global_generators_are_left_alone():
     torch_before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
     seed_from(None)
-    make_generator(seed_from(np.random.default_rng(0)))
+    make_generator(seed_from(np.random.default_rng(0)), Stream.TRAINING)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     assert np.array_equal(np.random.get_state()[1], numpy_before)

@@ -1,23 +1,26 @@
 """From a user's `random_state` to torch generators, without touching any global generator."""
 
-from typing import Protocol, runtime_checkable
+from enum import IntEnum
 
 import numpy as np
 import torch
 
 _SEED_BITS = 63
+# 2^64 over the golden ratio: steps of this size keep the streams of different seeds from meeting.
+_STREAM_STEP = 0x9E3779B97F4A7C15
+
+RandomStateLike = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
-@runtime_checkable
-class LegacyRandomState(Protocol):
-    """What is used of `numpy.random.RandomState`."""
+class Stream(IntEnum):
+    """What draws are for. Streams of one seed are independent of each other."""
 
-    def randint(self, low: int, high: int) -> int:
-        """Draw an integer from [low, high)."""
-        ...
-
-
-RandomStateLike = int | np.integer | np.random.Generator | LegacyRandomState | None
+    TRAINING = 0
+    WEIGHTS = 1
+    BOUND = 2
+    RECONSTRUCTION = 3
+    SAMPLES = 4
+    KERNEL = 5
 
 
 def seed_from(random_state: RandomStateLike) -> int:
@@ -33,7 +36,7 @@ def seed_from(random_state: RandomStateLike) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**_SEED_BITS))
-    if isinstance(random_state, LegacyRandomState):
+    if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**31 - 1))
     raise ValueError(
         "random_state must be None, an integer, a numpy Generator or a numpy RandomState. "
@@ -41,6 +44,6 @@ def seed_from(random_state: RandomStateLike) -> int:
     )
 
 
-def make_generator(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """Make a generator of its own, so that draws depend on the seed alone."""
-    return torch.Generator(device=device).manual_seed(seed)
+def make_generator(seed: int, stream: Stream, device: torch.device | str = "cpu") -> torch.Generator:
+    """Make a generator of its own, so that draws depend on the seed and their purpose alone."""
+    return torch.Generator(device=device).manual_seed((seed + stream * _STREAM_STEP) % 2**_SEED_BITS)

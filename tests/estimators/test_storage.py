@@ -81,7 +81,43 @@ def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_pa
         mvlvm.load(tmp_path / "newer")
 
 
-def test_a_damaged_model_is_refused(fitted, tmp_path):
+@pytest.fixture
+def parts(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        return json.loads(file.metadata()["mvlvm"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+DAMAGE = {
+    "a missing array": lambda header, arrays: arrays.pop("view.0.mean"),
+    "a missing weight": lambda header, arrays: arrays.pop("model.latent.mean"),
+    "a missing entry": lambda header, arrays: header.pop("layout"),
+    "no views": lambda header, arrays: header.update(views=[]),
+    "an unknown parameter": lambda header, arrays: header["parameters"].update(colour="red"),
+    "another shape": lambda header, arrays: arrays.update({"view.0.draw.0.mean": np.zeros((3, 3))}),
+    "a value that is not finite": lambda header, arrays: arrays["model.latent.mean"].fill(np.nan),
+}
+
+
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_file_whose_parts_do_not_fit_is_called_damaged(parts, tmp_path, kind):
+    header, arrays = parts
+    DAMAGE[kind](header, arrays)
+    save_file(arrays, tmp_path / "bad", metadata={"mvlvm": json.dumps(header)})
+    with pytest.raises(ModelFileError, match="bad is damaged"):
+        mvlvm.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("change", [{"format": "other-model"}, {"format_version": -1}, {"format_version": "one"}])
+def test_a_header_of_something_else_is_no_model(parts, tmp_path, change):
+    header, arrays = parts
+    save_file(arrays, tmp_path / "other", metadata={"mvlvm": json.dumps(header | change)})
+    with pytest.raises(ModelFileError, match="it has no mvlvm header"):
+        mvlvm.load(tmp_path / "other")
+
+
+def test_a_truncated_model_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     content = (tmp_path / "m").read_bytes()
     (tmp_path / "half").write_bytes(content[: len(content) // 2])
@@ -103,6 +139,30 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(fitted, tmp_path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
-def test_saving_into_a_missing_folder_names_it(fitted, tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing"):
+def test_where_a_model_can_be_saved(fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted.save("folder/")
+    assert mvlvm.load("folder").elbo_ == fitted.elbo_
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    fitted.save("link")
+    assert (tmp_path / "link").is_symlink()
+    assert mvlvm.load("real").elbo_ == fitted.elbo_
+    with pytest.raises(FileNotFoundError, match="There is no folder .*missing to save m into. Make it first"):
         fitted.save(tmp_path / "missing" / "m")
+    with pytest.raises(ValueError, match="path to save to is empty"):
+        fitted.save("")
+
+
+def test_a_saved_model_has_the_rights_of_other_new_files(fitted, tmp_path):
+    (tmp_path / "other").write_text("")
+    fitted.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_parameter_that_cannot_be_kept_is_named(small_curve, tmp_path):
+    est = NGMVLVM(max_iter=1, tol=0.0, n_points=5, random_state=np.random.default_rng(0)).fit(small_curve.views)
+    est.save(tmp_path / "m")
+    assert mvlvm.load(tmp_path / "m").random_state is None
+    est.set_params(learning_rate=object())
+    with pytest.raises(ValueError, match="learning_rate=<object.*cannot be saved"):
+        est.save(tmp_path / "m")

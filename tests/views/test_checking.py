@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import torch
 
 from mvlvm import ViewError
 from mvlvm.views import as_views
@@ -43,9 +44,19 @@ BAD = {
     "complex": (GOOD + 1j, "real and imaginary parts as two views"),
     "one axis": (GOOD[0], "Reshape your data"),
     "three axes": ({"a": np.zeros((4, 2, 2))}, r"view 'a' with shape \(4, 2, 2\)"),
-    "ragged": ([[1.0, 2.0], [3.0]], "rows of different lengths"),
-    "a string": ("views.csv", "Reshape your data"),
-    "None": (None, "Reshape your data"),
+    "ragged": ([[1.0, 2.0], [3.0]], "View 'view0' cannot be read as a matrix.*same length"),
+    "a string": ("views.csv", "must be a matrix. Got str"),
+    "None": (None, "must be a matrix. Got NoneType"),
+    "a generator": ((row for row in GOOD), "must be a matrix. Got generator"),
+    "pairs": ([("a", GOOD), ("b", GOOD)], "View 'view0' cannot be read as a matrix"),
+    "a tensor with a gradient": ({"a": torch.ones(4, 3, requires_grad=True)}, "cannot be read as a matrix"),
+    "names that are no strings": ({1: GOOD, "1": GOOD}, "names of views must be strings. Got 1, which is of type int"),
+    "masked": ({"a": np.ma.masked_equal(GOOD, 5)}, "contains NaN: 1 of its 12"),
+    "dates": ({"a": GOOD.astype("datetime64[D]")}, "Got dates"),
+    "durations": ({"a": GOOD.astype("timedelta64[D]")}, "Got durations"),
+    "too large": ({"a": GOOD * 1e300}, r"largest entry of view 'a' must lie between.*Got 1.1e\+301"),
+    "too small": ({"a": GOOD * 1e-300}, "Give the view in other units"),
+    "beyond float": ({"a": np.array([[10**400, 1], [1, 2]], dtype=object)}, "beyond the range of floating point"),
 }
 
 
@@ -62,6 +73,19 @@ def test_sparse_views_are_refused_by_name(kind):
         as_views({"counts": kind(GOOD)})
     with pytest.raises(TypeError, match="sparse.*toarray"):
         as_views(kind(GOOD))
+
+
+def test_a_missing_entry_of_a_nullable_column_is_reported_as_nan():
+    with pytest.raises(ViewError, match="contains NaN: 1 of its 2"):
+        as_views(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}))
+
+
+@pytest.mark.parametrize("labels", [["r", "q", "p"], ["p", "q", "x"]], ids=["other order", "other labels"])
+def test_dataframes_whose_rows_are_labelled_differently_are_refused(labels):
+    first = pd.DataFrame(GOOD[:3], index=["p", "q", "r"])
+    second = pd.DataFrame(GOOD[:3], index=labels)
+    with pytest.raises(ViewError, match="The rows of 'protein' are labelled otherwise than those of 'rna'"):
+        as_views({"rna": first, "protein": second})
 
 
 def test_an_infinite_entry_of_a_dataframe_is_named_by_its_column():

@@ -23,6 +23,14 @@ def test_a_dataframe_comes_back_with_its_columns_and_rows():
     assert isinstance(restored["array"], np.ndarray)
 
 
+def test_labels_that_are_no_strings_stay_what_they_are():
+    frame = pd.DataFrame(
+        A, columns=pd.MultiIndex.from_tuples([(1, "x"), (1, "y")]), index=pd.date_range("2020", periods=3)
+    )
+    checked = as_views(frame)
+    pd.testing.assert_frame_equal(checked.layout.restore(checked.arrays), frame, check_freq=False)
+
+
 def test_new_rows_do_not_get_the_old_row_labels():
     frame = pd.DataFrame(A, columns=["x", "y"], index=["r1", "r2", "r3"])
     checked = as_views(frame)

@@ -32,6 +32,11 @@ def test_constant_columns_are_left_out_with_a_warning_and_restored():
     np.testing.assert_array_equal(scaling.undo_std(np.ones((50, 2)))[:, 1], 0)
 
 
+def test_a_small_variation_about_a_large_value_is_kept():
+    milliseconds = 1.7e12 + 100 * MIXED[:, :1]
+    assert fit_scaling("a", milliseconds, "column").kept.all()
+
+
 def test_a_view_without_variation_is_refused():
     with pytest.raises(ViewError, match="View 'a' is constant: none of its 3 columns varies"):
         fit_scaling("a", np.full((5, 3), 0.1), "view")

@@ -14,11 +14,12 @@ from mvlvm.estimators import storage
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
 from mvlvm.estimators.fitting import fit_model
 from mvlvm.estimators.options import check_fit_options, check_view_options
+from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.validation import check_integer
 from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
-from mvlvm.randomness import RandomStateLike, make_generator, seed_from
+from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
 from mvlvm.views.checking import as_views
 from mvlvm.views.interop import Container
 from mvlvm.views.scaling import fit_scalings
@@ -59,11 +60,10 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         start = starting_latents(parameters["init"], Ys, options.n_components).to(options.dtype)
 
         seed = seed_from(parameters["random_state"])
-        generator = make_generator(seed, options.device)
+        generator = make_generator(seed, Stream.TRAINING, options.device)
         mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
         model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
         history = fit_model(model, Ys, options, view_options, generator)
-
         fitted = condition_on_data(model, Ys, scalings, data.layout, seed)
         self.adopt(fitted, record_fit(fitted, Ys, history))
         return self
@@ -108,11 +108,12 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
             n_draws: draws of latents and spectral points to average over.
         """
         check_is_fitted(self)
+        n_draws = check_integer(n_draws, "n_draws", at_least=1)
         if view not in self.view_names_:
             raise ValueError(f"There is no view {view!r}. The views are: {', '.join(self.view_names_)}.")
         latent = self.model_.model.latent
         module = self.model_.model.feature_views[self.view_names_.index(view)]
-        generator = make_generator(self.model_.seed, latent.mean.device)
+        generator = make_generator(self.model_.seed, Stream.KERNEL, latent.mean.device)
         with torch.no_grad():
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()
 
@@ -120,7 +121,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         """Write the fitted model to one file, or into an existing folder; `mvlvm.load` reads it."""
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        storage.save(path, storage.Saved(type(self).__name__, parameters, self.model_, self._record))
+        storage.save(path, Saved(type(self).__name__, parameters, self.model_, self._record))
 
     def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
         """Take over a fitted model: everything that ends in an underscore is set here."""
@@ -130,8 +131,10 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         widths = {name: len(view.scaling.mean) for name, view in views.items()}
         single = fitted.layout.container is Container.SINGLE
         self.n_features_in_ = next(iter(widths.values())) if single else widths
-        if single and fitted.layout.columns:
-            self.feature_names_in_ = np.asarray(next(iter(fitted.layout.columns.values())), dtype=object)
+        vars(self).pop("feature_names_in_", None)
+        columns = list(next(iter(fitted.layout.columns.values()), []))
+        if single and columns and all(isinstance(column, str) for column in columns):
+            self.feature_names_in_ = np.asarray(columns, dtype=object)
         self.embedding_ = latent.mean.detach().double().cpu().numpy()
         self.embedding_std_ = latent.std.detach().double().cpu().numpy()
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}

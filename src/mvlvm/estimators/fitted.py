@@ -1,5 +1,6 @@
 """A trained model together with all it needs to predict; the training data are no longer part of it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
+from mvlvm.errors import NumericalError
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.prediction import Prediction, WeightPosterior, average_over_draws, infer_weights
-from mvlvm.randomness import make_generator
+from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History
 from mvlvm.views.interop import Layout
 from mvlvm.views.scaling import Scaling
@@ -82,7 +84,7 @@ class FittedModel:
     @torch.no_grad()
     def reconstructed_stds(self) -> dict[str, Float[np.ndarray, "N _"]]:
         """Give the standard deviations of those entries."""
-        latent, generator = self.model.latent, self._generator(self.seed)
+        latent, generator = self.model.latent, self._generator(self.seed, Stream.RECONSTRUCTION)
         draws = [latent.sample(generator) for _ in range(defaults.N_LATENT_DRAWS)]
         return {
             name: view.scaling.undo_std(_to_numpy(view.predict(latent, draws).variance.sqrt()))
@@ -92,7 +94,7 @@ class FittedModel:
     @torch.no_grad()
     def sample(self, n_samples: int, seed: int) -> dict[str, Float[np.ndarray, "n _"]]:
         """Draw rows from the model, in the data's units."""
-        mean, generator = self.model.latent.mean, self._generator(seed)
+        mean, generator = self.model.latent.mean, self._generator(seed, Stream.SAMPLES)
         X = torch.randn((n_samples, mean.shape[1]), generator=generator, dtype=mean.dtype, device=mean.device)
         return {name: view.scaling.undo(_to_numpy(view.sample(X, generator))) for name, view in self.views.items()}
 
@@ -102,8 +104,8 @@ class FittedModel:
         X = self.model.latent.mean
         return np.stack([_to_numpy(view.relevance(X)) for view in self.views.values()])
 
-    def _generator(self, seed: int) -> torch.Generator:
-        return make_generator(seed, self.model.latent.mean.device)
+    def _generator(self, seed: int, stream: Stream) -> torch.Generator:
+        return make_generator(seed, stream, self.model.latent.mean.device)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def condition_on_data(
     model: MultiViewLVM, Ys: Sequence[Float[Tensor, "N _"]], scalings: Mapping[str, Scaling], layout: Layout, seed: int
 ) -> FittedModel:
     """Condition the views' weights on the data, so that the model can predict without them."""
-    generator = make_generator(seed, model.latent.mean.device)
+    generator = make_generator(seed, Stream.WEIGHTS, model.latent.mean.device)
     views = {
         name: FittedView(
             scalings[name],
@@ -147,12 +149,14 @@ def condition_on_data(
 def record_fit(fitted: FittedModel, Ys: Sequence[Float[Tensor, "N _"]], history: History) -> FitRecord:
     """Note how the fit went, while the scaled views are still at hand."""
     model = fitted.model
-    generator = make_generator(fitted.seed, model.latent.mean.device)
+    generator = make_generator(fitted.seed, Stream.BOUND, model.latent.mean.device)
     explained = {
         name: 1 - float((Y - view.mean(model.latent)).square().sum() / Y.square().sum())
         for (name, view), Y in zip(fitted.views.items(), Ys, strict=True)
     }
     elbo = model.elbo(Ys, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
+    if not math.isfinite(elbo):
+        raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
     return FitRecord(history.as_arrays(), str(history.stop_reason), elbo, explained)
 
 

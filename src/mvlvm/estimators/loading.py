@@ -19,13 +19,16 @@ def load(path: str | os.PathLike[str]) -> AbstractMultiViewLVM:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, or one of a newer format.
+        ModelFileError: it is not a saved model, is damaged, or has a newer format.
     """
     saved = storage.read(path)
     if saved.estimator not in ESTIMATORS:
         raise ModelFileError(
             f"{path} holds a {saved.estimator}, which this version does not know. Known are: {', '.join(ESTIMATORS)}."
         )
-    estimator = ESTIMATORS[saved.estimator](**saved.parameters)
-    estimator.adopt(saved.fitted, saved.record)
+    try:
+        estimator = ESTIMATORS[saved.estimator](**saved.parameters)
+        estimator.adopt(saved.fitted, saved.record)
+    except storage.DAMAGE as error:
+        raise storage.damaged(path, error) from error
     return estimator

@@ -56,8 +56,13 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         n_draws=check_integer(parameters["n_draws"], "n_draws", at_least=1),
         device=check_device(parameters["device"]),
         dtype=check_dtype(parameters["dtype"]),
-        verbose=check_integer(parameters["verbose"], "verbose", at_least=0),
+        verbose=check_integer(_number_for_switch(parameters["verbose"]), "verbose", at_least=0),
     )
+
+
+def _number_for_switch(value: Any) -> Any:
+    """Let True and False stand for 1 and 0."""
+    return int(value) if isinstance(value, bool) else value
 
 
 def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequence[str]) -> dict[str, ViewOptions]:

@@ -7,6 +7,9 @@ from typing import Any
 
 import torch
 
+# Beyond this a setting means nothing, and the optimiser's float32 overflows.
+_LARGEST = 1e30
+
 
 def check_integer(value: Any, parameter: str, *, at_least: int) -> int:
     """Give the value as an int, or say what is wrong with it."""
@@ -17,8 +20,8 @@ def check_integer(value: Any, parameter: str, *, at_least: int) -> int:
 
 def check_number(value: Any, parameter: str, *, positive: bool) -> float:
     """Give the value as a finite float that is positive, or at least not negative."""
-    valid = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not valid or value < 0 or (positive and value == 0):
+    valid = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
+    if not valid or not (value > 0 or (value == 0 and not positive)) or value > _LARGEST:
         raise ValueError(f"{parameter} must be a {'positive' if positive else 'non-negative'} number. Got {value!r}.")
     return float(value)
 
@@ -32,7 +35,7 @@ def check_choice(value: Any, parameter: str, known: Sequence[Any]) -> Any:
 
 def check_device(value: Any) -> torch.device:
     """Give the device to compute on; "auto" is the GPU where there is one."""
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(value)

@@ -1,5 +1,8 @@
 """One view of the model: a mixture, its random features, its noise."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -41,7 +44,13 @@ class FeatureView(nn.Module):
     def log_evidence(self, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], generator: torch.Generator) -> Scalar:
         """Estimate the view's log evidence given latents, by one draw of spectral points."""
         Phi = self.draw_features(generator)(X)
-        try:
+        with self.named_in_errors():
             return log_evidence(Y, Phi, self.noise_variance)
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Say which view it was when a factorisation fails."""
+        try:
+            yield
         except NumericalError as error:
             raise NumericalError(f"View '{self.name}': {error}") from error

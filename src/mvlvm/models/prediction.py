@@ -94,7 +94,8 @@ def infer_weights(
         gram = gram + Phi.T @ Phi / n_latent_draws
         mean_Phi = mean_Phi + Phi / n_latent_draws
     # a saved model is read back in row-major order, and products depend on the order in their last bits
-    inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
+    with view.named_in_errors():
+        inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
     return WeightPosterior(features, inverse @ (torch.as_tensor(mean_Phi).T @ Y.double()), s * inverse)
 
 

@@ -11,6 +11,9 @@ from mvlvm.views.container import Views
 from mvlvm.views.interop import is_dataframe, layout_of, unpack
 
 _FEWEST_ROWS = 2
+# Squares of numbers beyond these are no longer safe in float64.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+_RESCALE = "Give the view in other units."
 
 
 def as_views(views: Any) -> Views:
@@ -26,13 +29,16 @@ def as_views(views: Any) -> Views:
     if _is_sparse(views):  # some sparse matrices are mappings, too
         views = [views]
     container, tables = unpack(views)
+    _check_names(tables)
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
     arrays = {name: _as_matrix(name, table) for name, table in tables.items()}
     _check_rows(arrays)
+    _check_row_labels(tables)
     for name, array in arrays.items():
         _check_size(name, array)
         _check_finite(name, array, tables[name])
+        _check_range(name, array)
     return Views(arrays, layout_of(container, tables))
 
 
@@ -42,12 +48,7 @@ def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
         raise TypeError(
             f"View '{name}' is a sparse matrix, and sparse data are not supported. Give a dense one: view.toarray()."
         )
-    try:
-        array = table.to_numpy() if is_dataframe(table) else np.asarray(table)
-    except ValueError:
-        raise ViewError(
-            f"View '{name}' has rows of different lengths. Give a matrix with N rows and M columns."
-        ) from None
+    array = _as_array(name, table)
     if np.iscomplexobj(array):
         raise ViewError(
             f"Complex data not supported: view '{name}' is complex. Give its real and imaginary parts as two views."
@@ -60,14 +61,41 @@ def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     return _as_float(name, array)
 
 
+def _as_array(name: str, table: Any) -> np.ndarray:
+    """Read a view, with NaN for whatever it marks as missing."""
+    try:
+        if is_dataframe(table):
+            return table.to_numpy(na_value=np.nan)
+        if isinstance(table, np.ma.MaskedArray):
+            return table.astype(np.float64).filled(np.nan)
+        array = np.asarray(table)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ViewError(
+            f"View '{name}' cannot be read as a matrix: {error}. Give N rows of M numbers, all rows of the same length."
+        ) from None
+    if array.ndim == 0:
+        raise ViewError(
+            f"View '{name}' must be a matrix. Got {type(table).__name__}. "
+            "Give a matrix or DataFrame, a list of them, or a dict of them with the views' names."
+        )
+    return array
+
+
 def _is_sparse(table: Any) -> bool:
     """Recognise SciPy's sparse containers without importing SciPy."""
     return isinstance(getattr(table, "format", None), str) and callable(getattr(table, "toarray", None))
 
 
 def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
+    if array.dtype.kind in "mM":
+        raise ViewError(
+            f"View '{name}' must hold numbers only. Got {'dates' if array.dtype.kind == 'M' else 'durations'}. "
+            "Turn them into numbers first, for example days since the first one."
+        )
     try:
         return array.astype(np.float64)
+    except OverflowError:
+        raise ViewError(f"View '{name}' holds numbers beyond the range of floating point. {_RESCALE}") from None
     except ValueError:
         culprit = next(entry for entry in array.flat if not _is_number(entry))
         raise ViewError(
@@ -84,6 +112,28 @@ def _is_number(entry: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def _check_names(tables: Mapping[Any, Any]) -> None:
+    for name in tables:
+        if not isinstance(name, str):
+            raise ViewError(
+                f"The names of views must be strings. Got {name!r}, which is of type {type(name).__name__}. "
+                f"Write '{name}' instead."
+            )
+
+
+def _check_row_labels(tables: Mapping[str, Any]) -> None:
+    """Two tables with other row labels, or the same ones in another order, do not describe the same samples."""
+    frames = {name: table for name, table in tables.items() if is_dataframe(table)}
+    first = next(iter(frames), None)
+    for name, frame in frames.items():
+        if not frame.index.equals(frames[first].index):
+            raise ViewError(
+                "Row i must be the same sample in every view. "
+                f"The rows of '{name}' are labelled otherwise than those of '{first}'. Align them, for example with {name} = {name}.loc[{first}.index], or drop the labels with "
+                "reset_index(drop=True)."
+            )
 
 
 def _check_rows(arrays: Mapping[str, Float[np.ndarray, "_ _"]]) -> None:
@@ -109,11 +159,20 @@ def _check_size(name: str, array: Float[np.ndarray, "N M"]) -> None:
         )
 
 
+def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
+    largest = np.abs(array).max()
+    if largest > _LARGEST or 0 < largest < _SMALLEST:
+        raise ViewError(
+            f"The largest entry of view '{name}' must lie between {_SMALLEST:g} and {_LARGEST:g} in magnitude. "
+            f"Got {largest:g}. {_RESCALE}"
+        )
+
+
 def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> None:
     bad = ~np.isfinite(array)
     if not bad.any():
         return
-    row, column = np.argwhere(bad)[0]
+    row, column = (int(place) for place in np.argwhere(bad)[0])
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
     kind = "NaN" if np.isnan(array[row, column]) else "infinity"
     raise ViewError(

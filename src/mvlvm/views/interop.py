@@ -29,7 +29,7 @@ class Layout:
     """
 
     container: Container
-    columns: Mapping[str, list[str]] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
     index: Any = None
 
     def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]], *, same_rows: bool = True) -> Any:
@@ -62,10 +62,10 @@ def is_dataframe(value: object) -> bool:
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
-def unpack(views: Any) -> tuple[Container, dict[str, Any]]:
+def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     """Tell the container of some views, and name what it holds."""
     if isinstance(views, Mapping):
-        return Container.DICT, {str(name): view for name, view in views.items()}
+        return Container.DICT, dict(views)
     if _is_list_of_views(views):
         return Container.LIST, {f"view{i}": view for i, view in enumerate(views)}
     return Container.SINGLE, {"view0": views}
@@ -76,7 +76,7 @@ def layout_of(container: Container, tables: Mapping[str, Any]) -> Layout:
     frames = {name: table for name, table in tables.items() if is_dataframe(table)}
     return Layout(
         container,
-        columns={name: [str(column) for column in frame.columns] for name, frame in frames.items()},
+        columns={name: frame.columns for name, frame in frames.items()},
         index=next((frame.index for frame in frames.values()), None),
     )
 
@@ -85,4 +85,11 @@ def _is_list_of_views(views: Any) -> bool:
     """A list or tuple is a list of views unless it is a matrix written as nested lists."""
     if not isinstance(views, Sequence) or isinstance(views, str | bytes):
         return False
-    return len(views) == 0 or any(np.ndim(view) == 2 or is_dataframe(view) for view in views)
+    return len(views) == 0 or any(_is_matrix(view) for view in views)
+
+
+def _is_matrix(view: Any) -> bool:
+    try:
+        return is_dataframe(view) or np.ndim(view) == 2
+    except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that numpy cannot read
+        return True

@@ -13,8 +13,8 @@ from mvlvm.errors import ViewError, ViewWarning
 Scale = Literal["view", "column"] | None
 SCALES = ("auto", "view", "column", None)
 
-# A column whose spread is below this share of its size is constant up to rounding.
-_CONSTANT_TOLERANCE = 1e-10
+# A column whose range is below this share of its size varies by a few roundings only.
+_CONSTANT_TOLERANCE = 1e-14
 # What `choose_scale` calls most, many and alike. Measured: pixels and Gaussian process draws lose accuracy when their
 # columns are scaled one by one; the four bicycle counts of BRIDGES gain.
 _MOST = 0.5
@@ -91,7 +91,7 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
         ViewError: no column varies.
     """
     mean, std = Y.mean(axis=0), Y.std(axis=0)
-    kept = std > _CONSTANT_TOLERANCE * np.abs(Y).max(axis=0)
+    kept = np.ptp(Y, axis=0) > _CONSTANT_TOLERANCE * np.abs(Y).max(axis=0)
     if not kept.any():
         raise ViewError(f"View '{name}' is constant: none of its {Y.shape[1]} columns varies. Leave the view out.")
     chosen = choose_scale(Y[:, kept]) if scale == "auto" else scale

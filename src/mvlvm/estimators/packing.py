@@ -1,0 +1,180 @@
+"""A fitted estimator as a JSON header beside arrays, and back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
+from mvlvm.models.building import build_model
+from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.prediction import WeightPosterior
+from mvlvm.models.spectral_mixture import kernel_name
+from mvlvm.randomness import Stream, make_generator
+from mvlvm.spectral.sampling import SpectralPoints
+from mvlvm.views.interop import Container, Layout
+from mvlvm.views.scaling import Scaling
+
+Header = Mapping[str, Any]
+Arrays = Mapping[str, np.ndarray]
+
+_INIT = "parameter.init"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """All that a file holds.
+
+    Attributes:
+        estimator: the estimator's class name.
+        parameters: its constructor parameters.
+        fitted: the trained model.
+        record: how the fit went.
+    """
+
+    estimator: str
+    parameters: Mapping[str, Any]
+    fitted: FittedModel
+    record: FitRecord
+
+
+def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Take a fitted estimator apart."""
+    arrays = _pack_arrays(saved.fitted, saved.record)
+    parameters = dict(saved.parameters)
+    if not isinstance(parameters["init"], str):
+        arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
+    header = {
+        "estimator": saved.estimator,
+        "parameters": {name: _plain(name, value) for name, value in parameters.items()},
+        "views": _pack_views(saved.fitted),
+        "layout": _pack_layout(saved.fitted.layout),
+        "seed": saved.fitted.seed,
+        "elbo": saved.record.elbo,
+        "stop_reason": saved.record.stop_reason,
+        "explained_variance": dict(saved.record.explained_variance),
+        "history": list(saved.record.history),
+    }
+    # files hold memory as it lies, so every array must be contiguous
+    return header, {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+
+
+def unpack(header: Header, arrays: Arrays) -> Saved:
+    """Put a fitted estimator together again."""
+    parameters = dict(header["parameters"])
+    if _INIT in arrays:
+        parameters["init"] = arrays[_INIT]
+    views = {view["name"]: _unpack_view(i, view, arrays) for i, view in enumerate(header["views"])}
+    layout = header["layout"]
+    fitted = FittedModel(
+        _unpack_model(header, arrays),
+        views,
+        Layout(Container(layout["container"]), layout["columns"], layout["index"]),
+        header["seed"],
+    )
+    record = FitRecord(
+        history={name: arrays[f"history.{name}"] for name in header["history"]},
+        stop_reason=header["stop_reason"],
+        elbo=header["elbo"],
+        explained_variance=header["explained_variance"],
+    )
+    return Saved(header["estimator"], parameters, fitted, record)
+
+
+def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": module.name,
+            "kernel": kernel_name(module.mixture),
+            "n_mixtures": len(module.mixture.density().alpha),
+            "n_points": module.n_points,
+            "scale": fitted.views[module.name].scaling.scale,
+            "n_draws": len(fitted.views[module.name].posteriors),
+        }
+        for module in fitted.model.feature_views
+    ]
+
+
+def _pack_layout(layout: Layout) -> dict[str, Any]:
+    numbered = layout.index is None or list(layout.index) == list(range(len(layout.index)))
+    return {
+        "container": layout.container,
+        "columns": {name: [_plain_label(label) for label in labels] for name, labels in layout.columns.items()},
+        "index": None if numbered else [_plain_label(label) for label in layout.index],
+    }
+
+
+def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray]:
+    tensors = {f"model.{name}": tensor for name, tensor in fitted.model.state_dict().items()}
+    arrays: dict[str, np.ndarray] = {f"history.{name}": column for name, column in record.history.items()}
+    for i, view in enumerate(fitted.views.values()):
+        tensors[f"view.{i}.noise_variance"] = view.noise_variance
+        arrays[f"view.{i}.mean"] = view.scaling.mean
+        arrays[f"view.{i}.factor"] = view.scaling.factor
+        arrays[f"view.{i}.kept"] = view.scaling.kept
+        for k, posterior in enumerate(view.posteriors):
+            tensors[f"view.{i}.draw.{k}.w1"] = posterior.features.points.w1
+            tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
+            tensors[f"view.{i}.draw.{k}.alpha"] = posterior.features.alpha
+            tensors[f"view.{i}.draw.{k}.mean"] = posterior.mean
+            tensors[f"view.{i}.draw.{k}.covariance"] = posterior.covariance
+    return arrays | {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+
+def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
+    state = {
+        name.removeprefix("model."): torch.from_numpy(array.copy())
+        for name, array in arrays.items()
+        if name.startswith("model.")
+    }
+    mixtures = {view["name"]: (view["kernel"], view["n_mixtures"]) for view in header["views"]}
+    generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
+    model = build_model(
+        state["latent.mean"], mixtures, n_points=header["views"][0]["n_points"], generator=generator
+    )  # fmt: skip
+    model.load_state_dict(state)
+    return model
+
+
+def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
+    def tensor(name: str) -> Tensor:
+        return torch.from_numpy(arrays[f"view.{i}.{name}"].copy())
+
+    mean, factor, kept = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept"))
+    posteriors = tuple(
+        WeightPosterior(
+            FeatureMap(SpectralPoints(tensor(f"draw.{k}.w1"), tensor(f"draw.{k}.w2")), tensor(f"draw.{k}.alpha")),
+            tensor(f"draw.{k}.mean"),
+            tensor(f"draw.{k}.covariance"),
+        )
+        for k in range(view["n_draws"])
+    )
+    return FittedView(Scaling(mean, factor, kept, view["scale"]), posteriors, tensor("noise_variance"))
+
+
+def _plain(parameter: str, value: Any) -> Any:
+    """Give a parameter as JSON can hold it. A random generator has moved on since the fit and is not kept."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _plain(parameter, entry) for name, entry in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, Real):
+        return float(value)
+    raise ValueError(f"A model with {parameter}={value!r} cannot be saved. Give a number, a string or a dict of them.")
+
+
+def _plain_label(label: Any) -> str | int | float:
+    """Give a label as JSON can hold it; what is neither text nor number becomes text."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, str | int | float) and not isinstance(plain, bool) else str(plain)
