@@ -24,8 +24,3 @@ def raw_positive(value: float) -> float:
 def correlation(raw: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Map the real line into (-1, 1)."""
     return _LARGEST_CORRELATION * torch.tanh(raw)
-
-
-def raw_correlation(value: float) -> float:
-    """Invert `correlation`."""
-    return math.atanh(value / _LARGEST_CORRELATION)

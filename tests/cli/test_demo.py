@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import mvlvm
 from mvlvm.cli.main import app
 from mvlvm.experiments import demo as experiment
+from mvlvm.models.multiview import MultiViewLVM
 
 
 @pytest.fixture
@@ -25,12 +26,35 @@ def test_the_demo_prints_a_table_and_writes_every_figure(tmp_path):
     assert written == {"s_curve_latents.png", "s_curve_kernels.png", "bounds.png", "digits_latents.png"}
 
 
-def test_a_file_in_the_place_of_the_folder_is_one_sentence_and_exit_code_2(tmp_path):
+@pytest.mark.parametrize("place", ["taken", "taken/below"])
+def test_a_file_in_the_place_of_the_folder_is_one_sentence_and_exit_code_2(tmp_path, place):
     (tmp_path / "taken").write_text("")
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / place)])
     assert result.exit_code == 2
-    assert "--out must be a folder" in result.output
+    assert "--out must be a folder that can be made" in result.output
     assert "Traceback" not in result.output
+
+
+def test_an_interrupt_ends_the_demo_and_not_only_its_first_fit(tmp_path, monkeypatch):
+    fits = []
+    original = experiment._fit
+    monkeypatch.setattr(experiment, "_fit", lambda *args: fits.append(1) or original(*args))
+    monkeypatch.setattr(MultiViewLVM, "elbo", _interrupted_in_training(MultiViewLVM.elbo))
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--quiet"])
+    assert result.exit_code == 130
+    assert "interrupted" in result.output
+    assert len(fits) == 1
+
+
+def _interrupted_in_training(elbo):
+    calls = iter(range(1000))
+
+    def once(*args, **kwargs):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return elbo(*args, **kwargs)
+
+    return once
 
 
 def test_version_and_help():

@@ -85,8 +85,13 @@ def test_latents_can_start_from_an_array(small_curve):
 
 
 def test_max_iter_while_still_rising_warns(small_curve):
-    with pytest.warns(ConvergenceWarning, match="max_iter=200 while the bound was still rising"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=200 before the bound was flat to tol=1e-09: it last rose by"):
         NGMVLVM(max_iter=200, tol=1e-9, n_points=5, random_state=0).fit(small_curve.views)
+
+
+def test_a_fit_too_short_to_judge_warns(small_curve):
+    with pytest.warns(ConvergenceWarning, match="the run was too short to tell"):
+        NGMVLVM(max_iter=2, n_points=5).fit(small_curve.views)
 
 
 def test_a_flat_bound_stops_early_without_a_warning(small_curve):

@@ -32,6 +32,15 @@ def test_the_noise_is_found_in_the_datas_units(curve, trained):
         assert scaled.noise_variance_[name] == pytest.approx(2500 * trained.noise_variance_[name], rel=1e-3)
 
 
+def test_every_view_has_a_noise_of_its_own():
+    clean = s_curve({"quiet": "rbf", "loud": "rbf"}, n_samples=150, n_features=30, noise_std=0.05, random_state=0)
+    noise = np.random.default_rng(0).normal(size=(150, 30))
+    views = clean.views | {"loud": clean.views["loud"] + 0.5 * noise}
+    est = NGMVLVM(max_iter=500, tol=0.0, random_state=0).fit(views)
+    assert np.sqrt(est.noise_variance_["quiet"]) == pytest.approx(0.05, rel=0.5)
+    assert np.sqrt(est.noise_variance_["loud"]) == pytest.approx(0.5, rel=0.25)
+
+
 def test_explained_variance_is_that_of_the_reconstruction(curve, trained):
     for name, Y in curve.views.items():
         residual = Y - trained.reconstruct()[name]

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
-LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS = 300, 40, 9
+LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS = 300, 40, 7
 
 
 def functions(tree: ast.AST):

@@ -5,7 +5,8 @@ from matplotlib.collections import EllipseCollection
 from mvlvm import plots
 
 RNG = np.random.default_rng(0)
-X, ANGLE, LABELS = RNG.normal(size=(30, 2)), np.linspace(-1, 1, 30), np.arange(30) % 3
+# more classes than the palette has colours
+X, ANGLE, LABELS = RNG.normal(size=(30, 2)), np.linspace(-1, 1, 30), np.arange(30) % 12
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_a_label_has_the_same_colour_in_the_legend_and_the_plot(figures):
     figure = figures["labels"]
     points = figure.axes[0].collections[-1]
     handles = figure.legends[0].legend_handles
-    for handle, label in zip(handles, (0, 1, 2), strict=True):
+    for handle, label in zip(handles, range(12), strict=True):
         np.testing.assert_allclose(handle.get_color(), points.get_facecolors()[list(LABELS).index(label)])
 
 

@@ -7,24 +7,29 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mvlvm.cli.failing import fail
+from mvlvm.cli.failing import INTERRUPTED, fail
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and the fits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the data and the fits.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")] = False,
 ) -> None:
     """Train on two embedded data sets, print a table and write figures. Needs no download."""
-    if out.exists() and not out.is_dir():
-        fail(f"--out must be a folder. Got {out}, which is a file. Give another name.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
     try:
         from mvlvm.experiments.demo import run_demo
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("matplotlib"):
             raise
         fail('The demo draws figures and needs matplotlib. Install it with: pip install "mvlvm[demo]"')
-    result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
+    try:
+        result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
+    except KeyboardInterrupt:
+        fail("The demo was interrupted and wrote no figures.", code=INTERRUPTED)
     table = Table("data", "measure", "ours", "PCA", "noise std", "bound", "seconds")
     for row in result.rows:
         noise = ", ".join(f"{std:.3g}" for std in row.noise.values())

@@ -4,10 +4,11 @@ from typing import NoReturn
 
 import typer
 
-_BAD_INPUT = 2
+BAD_INPUT = 2
+INTERRUPTED = 130  # what a shell expects after Ctrl-C
 
 
-def fail(sentence: str) -> NoReturn:
+def fail(sentence: str, *, code: int = BAD_INPUT) -> NoReturn:
     """End the program with a sentence on the error stream."""
     typer.echo(f"mvlvm: {sentence}", err=True)
-    raise typer.Exit(_BAD_INPUT)
+    raise typer.Exit(code)

@@ -1,5 +1,6 @@
 """Training a model as the user asked for it, with progress shown and an unfinished end said aloud."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -43,11 +44,11 @@ def fit_model(
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
         history = train(model.parameters(), objective, config, generator, watch=watch)
-    _warn_if_unfinished(history, options)
+    _warn_if_unfinished(history, options, config.tol)
     return history
 
 
-def _warn_if_unfinished(history: History, options: FitOptions) -> None:
+def _warn_if_unfinished(history: History, options: FitOptions, tol: float) -> None:
     steps = len(history.bound)
     if history.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
@@ -56,11 +57,14 @@ def _warn_if_unfinished(history: History, options: FitOptions) -> None:
             ConvergenceWarning,
             stacklevel=4,
         )
-    elif history.stop_reason is StopReason.MAX_ITER and history.still_rising:
+    elif history.stop_reason is StopReason.MAX_ITER and history.last_rise > tol > 0:
+        rise = history.last_rise / tol * options.tol
+        judged = (
+            f"it last rose by {rise:.2g} nats per entry" if math.isfinite(rise) else "the run was too short to tell"
+        )
         warnings.warn(
-            f"Training reached max_iter={options.max_iter} while the bound was still rising by more than "
-            f"tol={options.tol:g} per entry and window. Raise max_iter, raise tol, or give tol=0 if this many steps "
-            "is what you want.",
+            f"Training reached max_iter={options.max_iter} before the bound was flat to tol={options.tol:g}: {judged}. "
+            "Raise max_iter, raise tol, or give tol=0 if this many steps is what you want.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -43,11 +43,12 @@ class NGMVLVM(AbstractMultiViewLVM):
         embedding_: (N, D) posterior means of the latents.
         embedding_std_: (N, D) their posterior standard deviations.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
-        history_: column -> array over steps: "elbo", "reconstruction", "latent_kl", "seconds", "learning_rate".
+        history_: column -> array over steps: "elbo" (the objective, with the weights of views and divergence),
+            "reconstruction", "latent_kl", "seconds", "learning_rate".
         n_iter_: steps taken.
         stop_reason_: "converged", "max_iter" or "interrupted".
         noise_variance_: view -> noise variance in the data's units, averaged over the columns.
-        explained_variance_: view -> share of its variance that the model explains.
+        explained_variance_: view -> share of the scaled view's variance that the model explains.
         relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one.
         scale_: view -> the scaling used.
         view_names_: the views in order; a list gives view0, view1 and so on.

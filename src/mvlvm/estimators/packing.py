@@ -101,11 +101,12 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
 
 
 def _pack_layout(layout: Layout) -> dict[str, Any]:
-    numbered = layout.index is None or list(layout.index) == list(range(len(layout.index)))
+    labels = [] if layout.index is None else list(layout.index)
+    numbered = labels == list(range(len(labels)))
     return {
         "container": layout.container,
-        "columns": {name: [_plain_label(label) for label in labels] for name, labels in layout.columns.items()},
-        "index": None if numbered else [_plain_label(label) for label in layout.index],
+        "columns": {name: [_plain_label(label) for label in names] for name, names in layout.columns.items()},
+        "index": None if numbered else [_plain_label(label) for label in labels],
     }
 
 

@@ -19,11 +19,14 @@ def check_integer(value: Any, parameter: str, *, at_least: int) -> int:
 
 
 def check_number(value: Any, parameter: str, *, positive: bool) -> float:
-    """Give the value as a finite float that is positive, or at least not negative."""
-    valid = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
-    if not valid or not (value > 0 or (value == 0 and not positive)) or value > _LARGEST:
+    """Give the value as a float that is positive, or at least not negative."""
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not (number > 0 or (number == 0 and not positive)) or number > _LARGEST:
         raise ValueError(f"{parameter} must be a {'positive' if positive else 'non-negative'} number. Got {value!r}.")
-    return float(value)
+    return number
 
 
 def check_choice(value: Any, parameter: str, known: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mvlvm import plots
 from mvlvm.datasets import DigitHalves, SCurve, digit_halves, s_curve
-from mvlvm.errors import ViewWarning
+from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import affine_r2, best_affine_map, nearest_neighbour_accuracy
 
@@ -55,20 +55,17 @@ def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = 
     """Fit both data sets and draw what was learned.
 
     Args:
-        folder: where the figures go; made if it does not exist.
+        folder: where the figures go.
         random_state: seed of data and fits.
         steps: data set -> training steps.
         verbose: 1 shows progress bars.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     curve = s_curve({"view 1 (RBF)": "rbf", "view 2 (Gibbs)": "gibbs"}, random_state=random_state)
     digits = digit_halves()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViewWarning)  # the corners of the digits are always empty
-        on_curve, on_digits = (
-            NGMVLVM(max_iter=steps[name], tol=0.0, random_state=random_state, verbose=verbose).fit(views)
-            for name, views in {"S-curve": curve.views, "digits": digits.views}.items()
-        )
+    on_curve, on_digits = (
+        _fit(views, NGMVLVM(max_iter=steps[name], tol=0.0, random_state=random_state, verbose=verbose))
+        for name, views in {"S-curve": curve.views, "digits": digits.views}.items()
+    )
     rows = [
         _row(
             "S-curve", "latent R^2", on_curve,
@@ -82,6 +79,17 @@ def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = 
         ),
     ]  # fmt: skip
     return Demo(rows, _draw(folder, curve, on_curve, digits, on_digits))
+
+
+def _fit(views: Mapping[str, Float[np.ndarray, "N _"]], estimator: NGMVLVM) -> NGMVLVM:
+    """Fit, or end the demo when the user interrupts: half a demo shows nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViewWarning)  # the corners of the digits are always empty
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(views)
+    if estimator.stop_reason_ == "interrupted":
+        raise KeyboardInterrupt
+    return estimator
 
 
 def _row(data: str, measure: str, fitted: NGMVLVM, *, ours: float, pca: float) -> Row:

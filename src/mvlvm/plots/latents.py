@@ -43,7 +43,8 @@ def plot_labelled_latents(
         title: of the figure.
     """
     figure, ((panel,),) = new_figure(1, 1, panel=(7.2, 6.2))
-    colours = colormaps[QUALITATIVE](labels % colormaps[QUALITATIVE].N)
+    palette = colormaps[QUALITATIVE]
+    colours = palette(labels % palette.N)
     panel.add_collection(
         EllipseCollection(
             2 * std[:, 0], 2 * std[:, 1], np.zeros(len(mean)), units="xy", offsets=mean,
@@ -54,7 +55,7 @@ def plot_labelled_latents(
     panel.set(title=title, xlabel="latent dimension 1", ylabel="latent dimension 2")
     panel.set_aspect("equal", adjustable="datalim")
     handles = [
-        Line2D([], [], marker="o", linestyle="", color=colormaps[QUALITATIVE](label), label=str(label))
+        Line2D([], [], marker="o", linestyle="", color=palette(label % palette.N), label=str(label))
         for label in np.unique(labels)
     ]
     figure.legend(handles=handles, title="class", loc="outside right center", frameon=False)

@@ -16,14 +16,19 @@ class StopReason(StrEnum):
 
 @dataclass
 class History:
-    """The course of the bound, one entry per step."""
+    """The course of the bound, one entry per step, and how it ended.
+
+    Attributes:
+        last_rise: by how much the mean bound rose from the last but one window of steps to the last; infinite where
+            there were too few steps to tell.
+    """
 
     bound: list[float] = field(default_factory=list)
     parts: dict[str, list[float]] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
     learning_rate: list[float] = field(default_factory=list)
     stop_reason: StopReason = StopReason.MAX_ITER
-    still_rising: bool = False
+    last_rise: float = float("inf")
 
     def record(self, bound: float, parts: dict[str, float], *, seconds: float, learning_rate: float) -> None:
         """Append one step."""

@@ -67,7 +67,7 @@ def train(
                 break
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
-    history.still_rising = _is_still_rising(history, config)
+    history.last_rise = _last_rise(history, config)
     return history
 
 
@@ -84,10 +84,10 @@ def _is_flat(history: History, config: TrainConfig) -> bool:
     return rise_between_windows(history.bound, config.window).at_most < config.tol
 
 
-def _is_still_rising(history: History, config: TrainConfig) -> bool:
-    """Judge the end of a run; one that was shorter than two windows is judged by its two halves."""
+def _last_rise(history: History, config: TrainConfig) -> float:
+    """Give the rise over the last window; a run of less than two windows is judged by its halves."""
     window = min(config.window, len(history.bound) // 2)
-    return config.tol > 0 and rise_between_windows(history.bound, window).at_least > config.tol
+    return rise_between_windows(history.bound, window).estimate
 
 
 def _check_finite(bound: Tensor, step: int) -> None:

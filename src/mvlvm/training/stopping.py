@@ -11,9 +11,9 @@ _SHORTEST_WINDOW = 2
 
 
 class Rise(NamedTuple):
-    """By how much the bound rose, at least and at most, given that every step's bound is a noisy estimate."""
+    """By how much the bound rose, and by how much at most, given that every step's bound is a noisy estimate."""
 
-    at_least: float
+    estimate: float
     at_most: float
 
 
@@ -23,8 +23,8 @@ def rise_between_windows(bounds: Sequence[float], window: int) -> Rise:
     Anything is possible before two windows have passed, and in windows too short to show their noise.
     """
     if window < _SHORTEST_WINDOW or len(bounds) < 2 * window:
-        return Rise(-math.inf, math.inf)
+        return Rise(math.inf, math.inf)
     last, before = bounds[-window:], bounds[-2 * window : -window]
     rise = fmean(last) - fmean(before)
     margin = _STANDARD_ERRORS * math.sqrt((variance(last) + variance(before)) / window)
-    return Rise(rise - margin, rise + margin)
+    return Rise(rise, rise + margin)

@@ -1,4 +1,4 @@
-"""The door: every complaint about data is made here, in a sentence, before anything is computed."""
+"""The door: what is wrong with the data is said here, in a sentence, before anything is computed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -67,7 +67,7 @@ def _as_array(name: str, table: Any) -> np.ndarray:
         if is_dataframe(table):
             return table.to_numpy(na_value=np.nan)
         if isinstance(table, np.ma.MaskedArray):
-            return table.astype(np.float64).filled(np.nan)
+            return np.ma.filled(table.astype(np.float64), np.nan)
         array = np.asarray(table)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ViewError(
@@ -125,14 +125,14 @@ def _check_names(tables: Mapping[Any, Any]) -> None:
 
 def _check_row_labels(tables: Mapping[str, Any]) -> None:
     """Two tables with other row labels, or the same ones in another order, do not describe the same samples."""
-    frames = {name: table for name, table in tables.items() if is_dataframe(table)}
-    first = next(iter(frames), None)
-    for name, frame in frames.items():
-        if not frame.index.equals(frames[first].index):
+    frames = [(name, table) for name, table in tables.items() if is_dataframe(table)]
+    for name, frame in frames[1:]:
+        first_name, first = frames[0]
+        if not frame.index.equals(first.index):
             raise ViewError(
                 "Row i must be the same sample in every view. "
-                f"The rows of '{name}' are labelled otherwise than those of '{first}'. Align them, for example with {name} = {name}.loc[{first}.index], or drop the labels with "
-                "reset_index(drop=True)."
+                f"The rows of '{name}' are labelled otherwise than those of '{first_name}'. "
+                "Put them in the same order with .loc, or drop the labels with .reset_index(drop=True)."
             )
 
 
