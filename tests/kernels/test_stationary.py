@@ -47,6 +47,14 @@ def test_spectral_mixture_depends_on_the_difference_alone(generator):
     torch.testing.assert_close(sm_kernel(X, X, density), sm_kernel(X + 3.0, X + 3.0, density), rtol=0.0, atol=1e-12)
 
 
+def test_variance_stays_the_sum_of_weights_in_float32_far_from_the_origin(generator):
+    double = random_stationary_mixture(3, 2, generator)
+    density = StationaryMixture(*(value.float() for value in vars(double).values()))
+    X = 100 * normal((20, 2), generator).float()
+    # the cosine of a difference of projections, each off by a rounding of 100, is off by its square
+    torch.testing.assert_close(sm_kernel(X, X, density).diagonal(), density.alpha.sum().expand(20), rtol=1e-6, atol=0.0)
+
+
 def test_distance_of_a_point_from_itself_is_zero_far_from_the_origin(generator):
     X = 1e8 + normal((5, 2), generator)
     assert torch.equal(squared_distance(X, X).diagonal(), torch.zeros(5, dtype=torch.float64))

@@ -118,7 +118,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, or into an existing folder; `mvlvm.load` reads it."""
+        """Write the fitted model to one file, or into a folder; `mvlvm.load` reads it."""
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
         storage.save(path, Saved(type(self).__name__, parameters, self.model_, self._record))

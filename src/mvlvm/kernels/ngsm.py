@@ -51,5 +51,7 @@ def expected_cosine(
         covariance: the diagonals $\Sigma_a$, $\Sigma_b$, $\Sigma_c$.
     """
     (mu_a, mu_b), (var_a, var_b, cov) = means, covariance
-    quadratic = (X1**2 @ var_a)[:, None] - 2 * (X1 * cov) @ X2.T + X2**2 @ var_b
+    # x'Ax - 2 x'Cy + y'By = (x - y)'C(x - y) + x'(A - C)x + y'(B - C)y, which does not cancel far from the origin
+    differences = (X1[:, None] - X2[None]).square() @ cov
+    quadratic = differences + (X1**2 @ (var_a - cov))[:, None] + X2**2 @ (var_b - cov)
     return torch.exp(-0.5 * quadratic) * torch.cos((X1 @ mu_a)[:, None] - X2 @ mu_b)
