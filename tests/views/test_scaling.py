@@ -72,6 +72,7 @@ def test_a_setting_holds_for_all_views_or_for_each_by_name():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
+        ([1, 2], r"n_mixtures must be one value for all views, or a dict.*Got \[1, 2\]"),
         ({"a": 1}, "n_mixtures as a dict.*no value for 'b'.*The views are: a, b"),
         ({"a": 1, "b": 1, "c": 1}, "a value for 'c', which is no view"),
     ],

@@ -30,7 +30,8 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     rank = int((singular_values > _RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
-            f"n_components={n_components} is too large for the PCA start: the centred views together have rank {rank}. "
+            f"n_components={n_components} is too large for the PCA start: the centred views together have rank {rank}, "
+            f"not counting directions below {_RANK_TOLERANCE:g} of the largest. "
             f"Give n_components <= {rank}, or pass an array as init."
         )
     sign = left.gather(0, left.abs().argmax(dim=0, keepdim=True)).sign()

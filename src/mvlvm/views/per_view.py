@@ -15,8 +15,13 @@ def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str)
         parameter: what the user calls the setting.
 
     Raises:
-        ValueError: a dict that leaves a view out, or names one that does not exist.
+        ValueError: a list, or a dict that leaves a view out or names one that does not exist.
     """
+    if isinstance(setting, list | tuple):
+        raise ValueError(
+            f"{parameter} must be one value for all views, or a dict with one entry per view. "
+            f"Got {setting!r}. The views are: {', '.join(names)}."
+        )
     if not isinstance(setting, Mapping):
         return dict.fromkeys(names, setting)
     missing = [name for name in names if name not in setting]
