@@ -10,6 +10,7 @@ from mvlvm import NGMVLVM
 from mvlvm.evaluation import nearest_neighbour_accuracy
 
 FOLDER = Path(os.environ.get("MVLVM_DATA", "no data"))
+# The defaults were chosen while looking at these seeds; docs/results/foundation.md has three that were not looked at.
 SEEDS = range(3)
 
 pytestmark = [
