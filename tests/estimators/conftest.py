@@ -1,8 +1,6 @@
-import warnings
-
 import pytest
 
-from mvlvm import NGMVLVM, ConvergenceWarning
+from mvlvm import NGMVLVM
 from mvlvm.datasets import s_curve
 
 
@@ -14,10 +12,3 @@ def small_curve():
 @pytest.fixture(scope="session")
 def fitted(small_curve):
     return NGMVLVM(max_iter=40, tol=0.0, n_points=10, random_state=0).fit(small_curve.views)
-
-
-@pytest.fixture
-def ignore_convergence():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield

@@ -32,6 +32,10 @@ def test_the_noise_is_found_in_the_datas_units(curve, trained):
         assert scaled.noise_variance_[name] == pytest.approx(2500 * trained.noise_variance_[name], rel=1e-3)
 
 
+def test_the_mean_is_the_same_with_and_without_its_error_bars(trained):
+    np.testing.assert_equal(trained.reconstruct(return_std=True)[0], trained.reconstruct())
+
+
 def test_every_view_has_a_noise_of_its_own():
     clean = s_curve({"quiet": "rbf", "loud": "rbf"}, n_samples=150, n_features=30, noise_std=0.05, random_state=0)
     noise = np.random.default_rng(0).normal(size=(150, 30))

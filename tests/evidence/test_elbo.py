@@ -1,6 +1,6 @@
 import torch
 
-from mvlvm.evidence import Elbo
+from mvlvm.evidence import Elbo, WeightedElbo
 
 
 def elbo():
@@ -13,14 +13,14 @@ def test_bound_is_the_sum_over_views_minus_the_divergence():
 
 def test_parts_make_up_the_bound():
     parts = {name: part.item() for name, part in elbo().parts().items()}
-    assert parts == {"reconstruction": -2.0, "latent_kl": 4.0}
+    assert parts == {"elbo": -6.0, "reconstruction": -2.0, "latent_kl": 4.0}
 
 
 def test_weights_scale_each_view_and_the_divergence():
-    weighted = elbo().weighted(torch.tensor([2.0, 0.1]), latent_kl_weight=0.5)
+    weighted = WeightedElbo(elbo(), torch.tensor([2.0, 0.1]), latent_kl_weight=0.5)
     assert weighted.value.item() == 2.0 * 3.0 - 0.5 - 2.0
-    assert weighted.latent_kl.item() == 2.0
+    assert weighted.parts() == elbo().parts(), "what is called the bound stays the bound"
 
 
 def test_weights_of_one_leave_the_bound_alone():
-    assert elbo().weighted(torch.ones(2), latent_kl_weight=1.0).value == elbo().value
+    assert WeightedElbo(elbo(), torch.ones(2), latent_kl_weight=1.0).value == elbo().value

@@ -8,7 +8,12 @@ def test_columns_are_named_arrays_in_the_order_of_the_steps():
     history.record(-3.0, {"latent_kl": 1.0}, seconds=0.1, learning_rate=0.02)
     history.record(-2.0, {"latent_kl": 2.0}, seconds=0.2, learning_rate=0.01)
     columns = history.as_arrays()
-    expected = {"elbo": [-3.0, -2.0], "latent_kl": [1.0, 2.0], "seconds": [0.1, 0.2], "learning_rate": [0.02, 0.01]}
+    expected = {
+        "objective": [-3.0, -2.0],
+        "latent_kl": [1.0, 2.0],
+        "seconds": [0.1, 0.2],
+        "learning_rate": [0.02, 0.01],
+    }
     assert columns.keys() == expected.keys()
     assert all(np.array_equal(columns[name], expected[name]) for name in expected)
 

@@ -83,8 +83,10 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         restore = self.model_.layout.restore
-        means = restore(self.model_.reconstructed_means())
-        return (means, restore(self.model_.reconstructed_stds())) if return_std else means
+        if not return_std:
+            return restore(self.model_.reconstructed_means())
+        means, stds = self.model_.reconstructed()
+        return restore(means), restore(stds)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomStateLike = 0) -> Any:
         """Draw new rows: latents from the prior, then every view of them, noise included.
@@ -144,4 +146,4 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance
         self.elbo_, self.history_ = record.elbo, record.history
-        self.n_iter_, self.stop_reason_ = len(record.history["elbo"]), record.stop_reason
+        self.n_iter_, self.stop_reason_ = len(record.history["objective"]), record.stop_reason

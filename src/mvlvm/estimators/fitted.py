@@ -82,14 +82,16 @@ class FittedModel:
         return {name: view.scaling.undo(_to_numpy(view.mean(latent))) for name, view in self.views.items()}
 
     @torch.no_grad()
-    def reconstructed_stds(self) -> dict[str, Float[np.ndarray, "N _"]]:
-        """Give the standard deviations of those entries."""
+    def reconstructed(self) -> tuple[dict[str, Float[np.ndarray, "N _"]], dict[str, Float[np.ndarray, "N _"]]]:
+        """Give the expected entries of the training rows and their standard deviations, in the data's units."""
         latent, generator = self.model.latent, self._generator(self.seed, Stream.RECONSTRUCTION)
         draws = [latent.sample(generator) for _ in range(defaults.N_LATENT_DRAWS)]
-        return {
-            name: view.scaling.undo_std(_to_numpy(view.predict(latent, draws).variance.sqrt()))
-            for name, view in self.views.items()
-        }
+        means, stds = {}, {}
+        for name, view in self.views.items():
+            prediction = view.predict(latent, draws)
+            means[name] = view.scaling.undo(_to_numpy(prediction.mean))
+            stds[name] = view.scaling.undo_std(_to_numpy(prediction.variance.sqrt()))
+        return means, stds
 
     @torch.no_grad()
     def sample(self, n_samples: int, seed: int) -> dict[str, Float[np.ndarray, "n _"]]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mvlvm.errors import ConvergenceWarning
 from mvlvm.estimators.options import FitOptions, ViewOptions
-from mvlvm.evidence.elbo import Elbo
+from mvlvm.evidence.elbo import WeightedElbo
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import History, StopReason
@@ -32,23 +32,22 @@ def fit_model(
     """
     weights = torch.tensor([view.weight for view in view_options.values()], dtype=torch.float64, device=options.device)
 
-    def objective(generator: torch.Generator) -> Elbo:
+    def objective(generator: torch.Generator) -> WeightedElbo:
         elbo = model.elbo(Ys, generator, n_draws=options.n_draws)
-        return elbo.weighted(weights, options.latent_kl_weight)
+        return WeightedElbo(elbo, weights, options.latent_kl_weight)
 
+    n_entries = sum(Y.numel() for Y in Ys)
     config = TrainConfig(
-        max_iter=options.max_iter,
-        learning_rate=options.learning_rate,
-        tol=options.tol * sum(Y.numel() for Y in Ys),
-    )
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * n_entries
+    )  # fmt: skip
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
         history = train(model.parameters(), objective, config, generator, watch=watch)
-    _warn_if_unfinished(history, options, config.tol)
+    _warn_if_unfinished(history, options, rise_per_entry=history.last_rise / n_entries)
     return history
 
 
-def _warn_if_unfinished(history: History, options: FitOptions, tol: float) -> None:
+def _warn_if_unfinished(history: History, options: FitOptions, *, rise_per_entry: float) -> None:
     steps = len(history.bound)
     if history.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
@@ -57,11 +56,9 @@ def _warn_if_unfinished(history: History, options: FitOptions, tol: float) -> No
             ConvergenceWarning,
             stacklevel=4,
         )
-    elif history.stop_reason is StopReason.MAX_ITER and history.last_rise > tol > 0:
-        rise = history.last_rise / tol * options.tol
-        judged = (
-            f"it last rose by {rise:.2g} nats per entry" if math.isfinite(rise) else "the run was too short to tell"
-        )
+    elif history.stop_reason is StopReason.MAX_ITER and rise_per_entry > options.tol > 0:
+        known = math.isfinite(rise_per_entry)
+        judged = f"it last rose by {rise_per_entry:.2g} nats per entry" if known else "the run was too short to tell"
         warnings.warn(
             f"Training reached max_iter={options.max_iter} before the bound was flat to tol={options.tol:g}: {judged}. "
             "Raise max_iter, raise tol, or give tol=0 if this many steps is what you want.",

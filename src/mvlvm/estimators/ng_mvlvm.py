@@ -43,7 +43,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         embedding_: (N, D) posterior means of the latents.
         embedding_std_: (N, D) their posterior standard deviations.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
-        history_: column -> array over steps: "elbo" (the objective, with the weights of views and divergence),
+        history_: column -> array over steps: "objective" (what was raised: the bound with its weights), "elbo",
             "reconstruction", "latent_kl", "seconds", "learning_rate".
         n_iter_: steps taken.
         stop_reason_: "converged", "max_iter" or "interrupted".

@@ -26,9 +26,29 @@ class Elbo:
         return self.reconstruction.sum() - self.latent_kl
 
     def parts(self) -> dict[str, Tensor]:
-        """Name the terms, for the history of a fit."""
-        return {"reconstruction": self.reconstruction.sum(), "latent_kl": self.latent_kl}
+        """Name the bound and its terms, for the history of a fit."""
+        return {"elbo": self.value, "reconstruction": self.reconstruction.sum(), "latent_kl": self.latent_kl}
 
-    def weighted(self, view_weights: Float[Tensor, " V"], latent_kl_weight: float) -> "Elbo":
-        """Give the objective with its terms weighed; with weights other than one it is no longer a bound."""
-        return Elbo(view_weights * self.reconstruction, latent_kl_weight * self.latent_kl)
+
+@dataclass(frozen=True)
+class WeightedElbo:
+    """An objective: the bound with its terms weighed. With weights other than one it is no bound itself.
+
+    Args:
+        elbo: the bound.
+        view_weights: of the views' evidences.
+        latent_kl_weight: of the divergence.
+    """
+
+    elbo: Elbo
+    view_weights: Float[Tensor, " V"]
+    latent_kl_weight: float
+
+    @property
+    def value(self) -> Scalar:
+        """The number to raise."""
+        return (self.view_weights * self.elbo.reconstruction).sum() - self.latent_kl_weight * self.elbo.latent_kl
+
+    def parts(self) -> dict[str, Tensor]:
+        """Give the bound and its terms, unweighted."""
+        return self.elbo.parts()

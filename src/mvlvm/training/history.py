@@ -40,5 +40,5 @@ class History:
 
     def as_arrays(self) -> dict[str, np.ndarray]:
         """Give every column as an array, by name."""
-        columns = {"elbo": self.bound, **self.parts, "seconds": self.seconds, "learning_rate": self.learning_rate}
+        columns = {"objective": self.bound, **self.parts, "seconds": self.seconds, "learning_rate": self.learning_rate}
         return {name: np.asarray(values, dtype=float) for name, values in columns.items()}

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from mvlvm.errors import ViewError
 from mvlvm.views.container import Views
-from mvlvm.views.interop import is_dataframe, layout_of, unpack
+from mvlvm.views.interop import is_dataframe, is_sparse, layout_of, unpack
 
 _FEWEST_ROWS = 2
 # Squares of numbers beyond these are no longer safe in float64.
@@ -26,8 +26,6 @@ def as_views(views: Any) -> Views:
         ViewError: they cannot be used; the message says why and what to do.
         TypeError: an entry is no number, or a view is sparse.
     """
-    if _is_sparse(views):  # some sparse matrices are mappings, too
-        views = [views]
     container, tables = unpack(views)
     _check_names(tables)
     if not tables:
@@ -44,7 +42,7 @@ def as_views(views: Any) -> Views:
 
 def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     """Turn one view into a float64 matrix."""
-    if _is_sparse(table):
+    if is_sparse(table):
         raise TypeError(
             f"View '{name}' is a sparse matrix, and sparse data are not supported. Give a dense one: view.toarray()."
         )
@@ -79,11 +77,6 @@ def _as_array(name: str, table: Any) -> np.ndarray:
             "Give a matrix or DataFrame, a list of them, or a dict of them with the views' names."
         )
     return array
-
-
-def _is_sparse(table: Any) -> bool:
-    """Recognise SciPy's sparse containers without importing SciPy."""
-    return isinstance(getattr(table, "format", None), str) and callable(getattr(table, "toarray", None))
 
 
 def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:

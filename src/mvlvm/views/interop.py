@@ -62,9 +62,14 @@ def is_dataframe(value: object) -> bool:
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
+def is_sparse(value: object) -> bool:
+    """Tell whether a value is one of SciPy's sparse containers, without importing SciPy."""
+    return isinstance(getattr(value, "format", None), str) and callable(getattr(value, "toarray", None))
+
+
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     """Tell the container of some views, and name what it holds."""
-    if isinstance(views, Mapping):
+    if isinstance(views, Mapping) and not is_sparse(views):  # some sparse matrices are mappings, too
         return Container.DICT, dict(views)
     if _is_list_of_views(views):
         return Container.LIST, {f"view{i}": view for i, view in enumerate(views)}
