@@ -22,3 +22,7 @@ class ConvergenceWarning(UserWarning):
 
 class ViewWarning(UserWarning):
     """Part of a view is of no use to the model and was left out."""
+
+
+class DataFileError(RuntimeError):
+    """The file of a data set is not there, cannot be had, or is damaged."""

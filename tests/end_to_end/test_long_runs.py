@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from mvlvm import NGMVLVM
-from mvlvm.datasets import s_curve
+from mvlvm.datasets import load
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_ten_thousand_steps_stay_finite(seed):
-    data = s_curve({"one": "rbf", "two": "gibbs"}, random_state=seed)
+    data = load("s-curve", kernels={"one": "rbf", "two": "gibbs"}, random_state=seed)
     est = NGMVLVM(max_iter=10_000, tol=0.0, random_state=seed).fit(data.views)
     assert est.n_iter_ == 10_000
     assert np.isfinite(est.history_["elbo"]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mvlvm import NGMVLVM
-from mvlvm.datasets import s_curve
+from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2, gram_correlation
 
 SEEDS = range(5)
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.xdist_group("s-curve")
 
 
 def recover(scenario, seed):
-    data = s_curve(SCENARIOS[scenario], random_state=seed)
+    data = load("s-curve", kernels=SCENARIOS[scenario], random_state=seed)
     start = NGMVLVM(max_iter=1, tol=0.0, learning_rate=1e-9, random_state=seed).fit(data.views)
     est = NGMVLVM(max_iter=700, tol=0.0, random_state=seed).fit(data.views)
     return {
-        "start": affine_r2(data.latents, start.embedding_),
-        "r2": affine_r2(data.latents, est.embedding_),
-        "kernels": [gram_correlation(data.kernels[name], est.kernel_matrix(name)) for name in data.views],
+        "start": affine_r2(data.truth["latents"], start.embedding_),
+        "r2": affine_r2(data.truth["latents"], est.embedding_),
+        "kernels": [gram_correlation(data.truth["kernels"][name], est.kernel_matrix(name)) for name in data.views],
     }
 
 

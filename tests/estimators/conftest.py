@@ -1,12 +1,12 @@
 import pytest
 
 from mvlvm import NGMVLVM
-from mvlvm.datasets import s_curve
+from mvlvm.datasets import load
 
 
 @pytest.fixture(scope="session")
 def small_curve():
-    return s_curve({"rbf": "rbf", "gibbs": "gibbs"}, n_samples=60, n_features=8, random_state=0)
+    return load("s-curve", kernels={"rbf": "rbf", "gibbs": "gibbs"}, n_samples=60, n_features=8, random_state=0)
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from mvlvm import NGMVLVM
-from mvlvm.datasets import s_curve
+from mvlvm.datasets import load
 
 
 @pytest.fixture(scope="module")
 def curve():
-    return s_curve({"a": "rbf", "b": "rbf"}, n_samples=120, n_features=30, random_state=1)
+    return load("s-curve", kernels={"a": "rbf", "b": "rbf"}, n_samples=120, n_features=30, random_state=1)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,9 @@ def test_the_mean_is_the_same_with_and_without_its_error_bars(trained):
 
 
 def test_every_view_has_a_noise_of_its_own():
-    clean = s_curve({"quiet": "rbf", "loud": "rbf"}, n_samples=150, n_features=30, noise_std=0.05, random_state=0)
+    clean = load(
+        "s-curve", kernels={"quiet": "rbf", "loud": "rbf"}, n_samples=150, n_features=30, noise_std=0.05, random_state=0
+    )
     noise = np.random.default_rng(0).normal(size=(150, 30))
     views = clean.views | {"loud": clean.views["loud"] + 0.5 * noise}
     est = NGMVLVM(max_iter=500, tol=0.0, random_state=0).fit(views)

@@ -8,6 +8,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS = 300, 40, 7
+# `load` serves data sets with different options; it checks every name against the data set's own before it passes it on.
+MAY_TAKE_ANY_KEYWORD = {("loading.py", "load")}
 
 
 def functions(tree: ast.AST):
@@ -33,7 +35,8 @@ def test_a_file_is_short_and_plain(path):
     assert ast.get_docstring(tree), "a file starts with what it is for"
     for function in functions(tree):
         assert code_lines(function) <= LONGEST_FUNCTION, function.name
-        assert function.args.kwarg is None, f"{function.name} tunnels keyword arguments"
+        if (path.name, function.name) not in MAY_TAKE_ANY_KEYWORD:
+            assert function.args.kwarg is None, f"{function.name} tunnels keyword arguments"
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert "hasattr" not in names
     assert path.stem not in ("utils", "helpers", "common", "misc")

@@ -1,6 +1,7 @@
-"""Data to try the models on."""
+"""Data to try the models on, each by its name."""
 
-from mvlvm.datasets.embedded import DigitHalves, digit_halves
-from mvlvm.datasets.synthetic import SCurve, s_curve
+from mvlvm.datasets.dataset import Dataset
+from mvlvm.datasets.loading import list_names as list
+from mvlvm.datasets.loading import load, options
 
-__all__ = ["DigitHalves", "SCurve", "digit_halves", "s_curve"]
+__all__ = ["Dataset", "list", "load", "options"]

@@ -18,7 +18,7 @@ class Dataset(Mapping[str, Any]):
         views: view name -> matrix with a row for every sample; NaN is missing. Sparse where the data are.
         labels: the class of every sample, numbered from zero, -1 where unknown; None where there are no classes.
         label_names: what the numbers mean.
-        truth: what the data were made from, where that is known, for example "latents" and "kernels".
+        truth: what the data were made from, for example "latents" and "kernels"; empty where that is not known.
         rows: a name for every sample.
         columns: view name -> a name for every column, for views whose columns have names.
         image_shapes: view name -> (height, width) or (height, width, channels), for views whose rows are images.
@@ -31,7 +31,7 @@ class Dataset(Mapping[str, Any]):
     views: dict[str, Any]
     labels: Int[np.ndarray, " N"] | None = None
     label_names: tuple[str, ...] | None = None
-    truth: Mapping[str, Any] | None = None
+    truth: Mapping[str, Any] = field(default_factory=dict)
     rows: Sequence[str] | None = None
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     image_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

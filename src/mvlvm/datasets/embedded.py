@@ -1,34 +1,41 @@
 """Real data that come with scikit-learn, so that nothing needs to be downloaded."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from jaxtyping import Float, Int
 from sklearn.datasets import load_digits
 
+from mvlvm.datasets.dataset import Dataset
+from mvlvm.datasets.digits import DIGITS
+from mvlvm.datasets.entry import Entry
+from mvlvm.datasets.store import FileStore
 
-@dataclass(frozen=True)
-class DigitHalves:
-    """Handwritten digits, cut into a left and a right half.
-
-    Attributes:
-        views: "left" and "right", 8 x 4 pixels each.
-        labels: which digit.
-    """
-
-    views: dict[str, Float[np.ndarray, "N M"]]
-    labels: Int[np.ndarray, " N"]
+_HALF = (8, 4)
 
 
-def digit_halves() -> DigitHalves:
-    """Give scikit-learn's 1,797 digits of 8 x 8 pixels as two views.
+def digits_halves(store: FileStore, seed: int) -> Dataset:
+    """Cut scikit-learn's digits of 8 x 8 pixels into a left and a right half.
 
-    Example:
-        >>> {name: Y.shape for name, Y in digit_halves().views.items()}
-        {'left': (1797, 32), 'right': (1797, 32)}
+    Args:
+        store: not used; the data come with scikit-learn.
+        seed: not used; nothing is drawn.
     """
     pixels, labels = (np.asarray(part) for part in load_digits(return_X_y=True))
     images = pixels.reshape(-1, 8, 8)
-    return DigitHalves(
-        views={"left": images[:, :, :4].reshape(-1, 32), "right": images[:, :, 4:].reshape(-1, 32)}, labels=labels
+    halves = {"left": images[:, :, :4], "right": images[:, :, 4:]}
+    return Dataset(
+        {name: half.reshape(len(half), -1) for name, half in halves.items()},
+        labels.astype(np.int64),
+        DIGITS,
+        image_shapes=dict.fromkeys(halves, _HALF),
     )
+
+
+ENTRIES = {
+    "digits-halves": Entry(
+        recipe=digits_halves,
+        description="1,797 handwritten digits of 8 x 8 pixels from 0 to 16, cut into a left and a right half.",
+        origin=(
+            "E. Alpaydin, C. Kaynak: Optical Recognition of Handwritten Digits (UCI), as it comes with scikit-learn."
+        ),
+        licence="CC BY 4.0.",
+    ),
+}

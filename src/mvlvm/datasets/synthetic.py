@@ -1,7 +1,6 @@
 """Data made by a known process, so that what was learned can be held against the truth."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -9,10 +8,13 @@ from jaxtyping import Float
 from sklearn.datasets import make_s_curve
 from torch import Tensor
 
+from mvlvm.checks import check_choice, check_integer, check_number
+from mvlvm.datasets.dataset import Dataset
+from mvlvm.datasets.entry import Entry
+from mvlvm.datasets.store import FileStore
 from mvlvm.kernels.gibbs import gibbs_kernel
 from mvlvm.kernels.stationary import rbf_kernel
 from mvlvm.linalg.cholesky import cholesky
-from mvlvm.randomness import RandomStateLike, seed_from
 
 Kernel = Callable[[Float[Tensor, "N D"], Float[Tensor, "K D"]], Float[Tensor, "N K"]]
 
@@ -20,58 +22,45 @@ Kernel = Callable[[Float[Tensor, "N D"], Float[Tensor, "K D"]], Float[Tensor, "N
 TRUE_KERNELS: dict[str, Kernel] = {"rbf": rbf_kernel, "gibbs": gibbs_kernel}
 
 
-@dataclass(frozen=True)
-class SCurve:
-    """Views of a latent S-shaped curve, and everything they were made from.
-
-    Attributes:
-        views: the observed views by name.
-        latents: the true latents, ordered along the curve.
-        angle: where on the curve each row lies, in radians from its middle.
-        kernels: the true kernel matrix of each view.
-    """
-
-    views: dict[str, Float[np.ndarray, "N M"]]
-    latents: Float[np.ndarray, "N D"]
-    angle: Float[np.ndarray, " N"]
-    kernels: dict[str, Float[np.ndarray, "N N"]]
-
-
 def s_curve(
-    kernels: Mapping[str, str],
-    *,
-    n_samples: int = 500,
-    n_features: int = 100,
-    noise_std: float = 0.1,
-    random_state: RandomStateLike = None,
-) -> SCurve:
+    store: FileStore, seed: int, *, kernels: Mapping[str, str] | Sequence[str] = ("rbf", "gibbs"),
+    n_samples: int = 500, n_features: int = 100, noise_std: float = 0.1,
+) -> Dataset:  # fmt: skip
     """Draw views of a two-dimensional S, each column a Gaussian process of the latent (App. D.1.1).
 
+    The truth holds the "latents", ordered along the curve, the "angle" at which each lies, in radians from the middle,
+    and the "kernels", the true kernel matrix of each view.
+
     Args:
-        kernels: view name -> "rbf" or "gibbs".
+        store: not used; no file is read.
+        seed: of all draws.
+        kernels: "rbf" or "gibbs" for every view: a list, whose views are named view1, view2, ..., or a dict.
         n_samples: N.
         n_features: columns of every view, M.
         noise_std: standard deviation of the noise added to every entry.
-        random_state: seed.
-
-    Example:
-        >>> data = s_curve({"a": "rbf", "b": "gibbs"}, n_samples=20, n_features=3, random_state=0)
-        >>> {name: Y.shape for name, Y in data.views.items()}
-        {'a': (20, 3), 'b': (20, 3)}
     """
-    unknown = [kernel for kernel in kernels.values() if kernel not in TRUE_KERNELS]
-    if unknown:
-        raise ValueError(f"Unknown kernel '{unknown[0]}' for the S-curve. Known are: {', '.join(TRUE_KERNELS)}.")
-    rng = np.random.default_rng(seed_from(random_state))
+    named = _named_kernels(kernels)
+    check_integer(n_samples, "n_samples", at_least=2)
+    check_integer(n_features, "n_features", at_least=1)
+    check_number(noise_std, "noise_std", positive=False)
+    rng = np.random.default_rng(seed)
     X, angle = _flat_s(n_samples, rng)
     latents = torch.as_tensor(X)
-    grams = {name: TRUE_KERNELS[kernel](latents, latents) for name, kernel in kernels.items()}
-    return SCurve(
-        views={name: _draw_columns(K, n_features, noise_std, rng) for name, K in grams.items()},
-        latents=X,
-        angle=angle,
-        kernels={name: K.numpy() for name, K in grams.items()},
+    grams = {view: TRUE_KERNELS[kernel](latents, latents) for view, kernel in named.items()}
+    return Dataset(
+        {view: _draw_columns(K, n_features, noise_std, rng) for view, K in grams.items()},
+        truth={"latents": X, "angle": angle, "kernels": {view: K.numpy() for view, K in grams.items()}},
     )
+
+
+def _named_kernels(kernels: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
+    if not kernels:
+        raise ValueError("kernels must name the kernel of at least one view. Got none. Give ['rbf', 'gibbs'].")
+    listed = [kernels] if isinstance(kernels, str) else kernels
+    named = dict(listed) if isinstance(listed, Mapping) else {f"view{i}": name for i, name in enumerate(listed, 1)}
+    for kernel in named.values():
+        check_choice(kernel, "kernels", tuple(TRUE_KERNELS))
+    return named
 
 
 def _flat_s(n_samples: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, "N 2"], Float[np.ndarray, " N"]]:
@@ -88,3 +77,16 @@ def _draw_columns(
     """Draw columns from N(0, K + noise_std^2 I)."""
     signal, noise = rng.standard_normal((2, len(K), n_features))
     return cholesky(K).numpy() @ signal + noise_std * noise
+
+
+ENTRIES = {
+    "s-curve": Entry(
+        recipe=s_curve,
+        description=(
+            "Views of an S-shaped latent curve, each column a draw of a Gaussian process with an RBF or a Gibbs "
+            "kernel, plus noise. The true latents and kernels are known. Drawn anew by random_state."
+        ),
+        origin="Made here after App. D.1.1 of the paper, on scikit-learn's make_s_curve scaled to unit variance.",
+        licence="Free.",
+    ),
+}

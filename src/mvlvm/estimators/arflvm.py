@@ -36,8 +36,8 @@ class MVARFLVM(AbstractMultiViewLVM):
         embedding_: (N, D) posterior means of the latents; the other attributes are those of `NGMVLVM`.
 
     Example:
-        >>> from mvlvm.datasets import s_curve
-        >>> data = s_curve({"left": "rbf", "right": "rbf"}, n_samples=60, n_features=10, random_state=0)
+        >>> from mvlvm.datasets import load
+        >>> data = load("s-curve", kernels=["rbf", "rbf"], n_samples=60, n_features=10, random_state=0)
         >>> MVARFLVM(max_iter=20, tol=0.0, random_state=0).fit_transform(data.views).shape
         (60, 2)
 

@@ -10,13 +10,13 @@ from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from mvlvm.checks import check_integer
 from mvlvm.estimators import storage
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
 from mvlvm.estimators.fitting import fit_model
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.start import starting_latents
-from mvlvm.estimators.validation import check_integer
 from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from

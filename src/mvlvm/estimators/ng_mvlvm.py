@@ -56,13 +56,13 @@ class NGMVLVM(AbstractMultiViewLVM):
         model_: the trained model, for those who want to look inside.
 
     Example:
-        >>> from mvlvm.datasets import s_curve
-        >>> data = s_curve({"left": "rbf", "right": "gibbs"}, n_samples=60, n_features=10, random_state=0)
+        >>> from mvlvm.datasets import load
+        >>> data = load("s-curve", kernels=["rbf", "gibbs"], n_samples=60, n_features=10, random_state=0)
         >>> est = NGMVLVM(max_iter=20, tol=0.0, random_state=0).fit(data.views)
         >>> est.embedding_.shape
         (60, 2)
         >>> mean, std = est.reconstruct(return_std=True)
-        >>> std["right"].shape
+        >>> std["view2"].shape
         (60, 10)
 
     References:

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from mvlvm.estimators.validation import check_choice, check_device, check_dtype, check_integer, check_number
+from mvlvm.checks import check_choice, check_integer, check_number
+from mvlvm.estimators.validation import check_device, check_dtype
 from mvlvm.models.spectral_mixture import MIXTURES
 from mvlvm.views.per_view import per_view
 from mvlvm.views.scaling import SCALES

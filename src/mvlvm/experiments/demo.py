@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from mvlvm import plots
-from mvlvm.datasets import DigitHalves, SCurve, digit_halves, s_curve
+from mvlvm.datasets import Dataset, load
 from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import affine_r2, best_affine_map, nearest_neighbour_accuracy
@@ -60,8 +60,9 @@ def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = 
         steps: data set -> training steps.
         verbose: 1 shows progress bars.
     """
-    curve = s_curve({"view 1 (RBF)": "rbf", "view 2 (Gibbs)": "gibbs"}, random_state=random_state)
-    digits = digit_halves()
+    kernels = {"view 1 (RBF)": "rbf", "view 2 (Gibbs)": "gibbs"}
+    curve = load("s-curve", kernels=kernels, random_state=random_state)
+    digits = load("digits-halves")
     on_curve, on_digits = (
         _fit(views, NGMVLVM(max_iter=steps[name], tol=0.0, random_state=random_state, verbose=verbose))
         for name, views in {"S-curve": curve.views, "digits": digits.views}.items()
@@ -69,13 +70,13 @@ def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = 
     rows = [
         _row(
             "S-curve", "latent R^2", on_curve,
-            ours=affine_r2(curve.latents, on_curve.embedding_),
-            pca=affine_r2(curve.latents, _principal_components(curve.views)),
+            ours=affine_r2(curve.truth["latents"], on_curve.embedding_),
+            pca=affine_r2(curve.truth["latents"], _principal_components(curve.views)),
         ),
         _row(
             "digits", "1-NN accuracy", on_digits,
-            ours=nearest_neighbour_accuracy(on_digits.embedding_, digits.labels),
-            pca=nearest_neighbour_accuracy(_principal_components(digits.views), digits.labels),
+            ours=_accuracy(digits, on_digits.embedding_),
+            pca=_accuracy(digits, _principal_components(digits.views)),
         ),
     ]  # fmt: skip
     return Demo(rows, _draw(folder, curve, on_curve, digits, on_digits))
@@ -97,16 +98,23 @@ def _row(data: str, measure: str, fitted: NGMVLVM, *, ours: float, pca: float) -
     return Row(data, measure, ours, pca, noise, fitted.elbo_, seconds=float(fitted.history_["seconds"][-1]))
 
 
-def _draw(folder: Path, curve: SCurve, on_curve: NGMVLVM, digits: DigitHalves, on_digits: NGMVLVM) -> list[Path]:
+def _accuracy(data: Dataset, X: Float[np.ndarray, "N 2"]) -> float:
+    assert data.labels is not None
+    return nearest_neighbour_accuracy(X, data.labels)
+
+
+def _draw(folder: Path, curve: Dataset, on_curve: NGMVLVM, digits: Dataset, on_digits: NGMVLVM) -> list[Path]:
+    assert digits.labels is not None
+    truth = curve.truth
     learned_kernels = {name: on_curve.kernel_matrix(name) for name in curve.views}
     latents = {
-        "true latents": curve.latents,
-        "PCA": best_affine_map(curve.latents, _principal_components(curve.views)),
-        "learned latents": best_affine_map(curve.latents, on_curve.embedding_),
+        "true latents": truth["latents"],
+        "PCA": best_affine_map(truth["latents"], _principal_components(curve.views)),
+        "learned latents": best_affine_map(truth["latents"], on_curve.embedding_),
     }
     figures = {
-        "s_curve_latents.png": plots.plot_latents_along_curve(latents, curve.angle, "angle along the curve (rad)"),
-        "s_curve_kernels.png": plots.plot_kernels(curve.kernels, learned_kernels),
+        "s_curve_latents.png": plots.plot_latents_along_curve(latents, truth["angle"], "angle along the curve (rad)"),
+        "s_curve_kernels.png": plots.plot_kernels(truth["kernels"], learned_kernels),
         "bounds.png": plots.plot_bounds({"S-curve": on_curve.history_, "digits": on_digits.history_}),
         "digits_latents.png": plots.plot_labelled_latents(
             on_digits.embedding_, on_digits.embedding_std_, digits.labels,

@@ -1,0 +1,14 @@
+"""All data sets by name."""
+
+from mvlvm.datasets import digits, embedded, images, omics, synthetic, tables, text
+from mvlvm.datasets.entry import Entry
+
+REGISTRY: dict[str, Entry] = {
+    **synthetic.ENTRIES,
+    **embedded.ENTRIES,
+    **tables.ENTRIES,
+    **digits.ENTRIES,
+    **images.ENTRIES,
+    **text.ENTRIES,
+    **omics.ENTRIES,
+}
