@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS = 300, 40, 7
-# `load` serves data sets with different options; it checks every name against the data set's own before it passes it on.
+# `load` serves data sets with different options, and checks every name against the data set's own.
 MAY_TAKE_ANY_KEYWORD = {("loading.py", "load")}
 
 

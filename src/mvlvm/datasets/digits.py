@@ -45,7 +45,7 @@ def r_mnist(store: FileStore, seed: int, *, n_samples: int = 1000) -> Dataset:
 
 
 def mv_mnist(
-    store: FileStore, seed: int, *, angles: Sequence[float] = (0, 90, 180, 270), n_samples: int | None = 1000
+    store: FileStore, seed: int, *, angles: Sequence[int | float] = (0, 90, 180, 270), n_samples: int | None = 1000
 ) -> Dataset:
     """Give the same images turned by several angles, one view each.
 
@@ -96,7 +96,7 @@ def _flat(images: UInt8[np.ndarray, "N H W *C"]) -> UInt8[np.ndarray, "N M"]:
     return images.reshape(len(images), -1)
 
 
-def _turned(images: UInt8[np.ndarray, "N H W"], angle: float) -> UInt8[np.ndarray, "N H W"]:
+def _turned(images: UInt8[np.ndarray, "N H W"], angle: int | float) -> UInt8[np.ndarray, "N H W"]:
     """Turn images; right angles move pixels without changing them."""
     if angle % _RIGHT_ANGLE == 0:
         return np.rot90(images, int(angle // _RIGHT_ANGLE), axes=(1, 2))

@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -46,7 +47,8 @@ class FileStore:
         """
         path = self.find(file)
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            # opened here, because NumPy leaves a file open that it cannot read
+            with path.open("rb") as file, np.load(_archive(file), allow_pickle=False) as archive:
                 missing = [name for name in names if name not in archive]
                 if not missing:
                     return tuple(archive[name] for name in names)
@@ -75,6 +77,13 @@ def cache_folder() -> Path:
     from pooch import os_cache
 
     return Path(os_cache("mvlvm"))
+
+
+def _archive(file: BinaryIO) -> BinaryIO:
+    if not zipfile.is_zipfile(file):
+        raise ValueError("it is no zip archive, or it was cut off")
+    file.seek(0)
+    return file
 
 
 def damaged(path: Path, cause: Exception) -> DataFileError:

@@ -1,0 +1,159 @@
+"""Every data set of the registry against the shapes, ranges and class counts that its description promises."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+
+from mvlvm import NGMVLVM
+from mvlvm.datasets import list as list_names
+from mvlvm.datasets import load
+from mvlvm.datasets.registry import REGISTRY
+from mvlvm.errors import ViewError
+from tests.datasets.at_hand import need
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a data set must look like.
+
+    Attributes:
+        views: view -> (rows, columns, smallest, largest); None where any value will do.
+        classes: rows of each class, in order.
+        unknown: rows without a label.
+        missing: view -> rows that lack it wholly.
+    """
+
+    views: dict
+    classes: list | None = None
+    unknown: int = 0
+    missing: dict = field(default_factory=dict)
+
+
+MOVIE_GENRES = [21, 37, 45, 7, 36, 46, 41, 35, 44, 39, 36, 35, 39, 42, 40, 33, 41]
+MNIST = [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
+SVHN = [1115, 3041, 2317, 1836, 1671, 1514, 1209, 1182, 1056, 1059]
+PROMISES = {
+    "s-curve": Promise({"view1": (500, 100, None, None), "view2": (500, 100, None, None)}),
+    "digits-halves": Promise(
+        {"left": (1797, 32, 0, 16), "right": (1797, 32, 0, 16)},
+        [178, 182, 177, 183, 181, 182, 181, 179, 174, 180],
+    ),
+    "bridges": Promise({"counts": (214, 4, 151, 8873)}, [62, 152]),
+    "mnist": Promise({"image": (70_000, 784, 0, 255)}, MNIST),
+    "r-mnist": Promise({"image": (1000, 784, 0, 255)}),
+    "mv-mnist": Promise({f"{angle} degrees": (1000, 784, 0, 255) for angle in (0, 90, 180, 270)}),
+    "cifar": Promise({"image": (60_000, 400, 0, 255)}, [6000] * 10),
+    "r-cifar": Promise({"image": (2000, 400, 0, 255)}, [400] * 5),
+    "newsgroups": Promise({"words": (2752, 20, 0, 43)}, [799, 963, 990]),
+    "yale": Promise({"image": (165, 1024, 0, 255)}, [11] * 15),
+    "brendan": Promise({"image": (1965, 560, 8, 238)}),
+    "mnist-svhn": Promise({"mnist": (16_000, 784, 0, 255), "svhn": (16_000, 3072, 0, 255)}, SVHN),
+    "movies": Promise({"keywords": (617, 1878, 0, 2), "actors": (617, 1398, 0, 4)}, MOVIE_GENRES),
+    "cora": Promise(
+        {"content": (2708, 1433, 0, 1), "citations": (2708, 2708, 0, 2)}, [818, 180, 217, 426, 351, 418, 298]
+    ),
+    "channel": Promise({"real": (10_000, 32, None, None), "imag": (10_000, 32, None, None)}, [1000] * 10),
+    "channel-drift": Promise({"real": (10_000, 32, None, None), "imag": (10_000, 32, None, None)}, [1000] * 10),
+    "mfeat": Promise(
+        {
+            "fou": (2000, 76, None, None), "fac": (2000, 216, 0, 1353), "kar": (2000, 64, None, None),
+            "pix": (2000, 240, 0, 6), "zer": (2000, 47, None, None), "mor": (2000, 6, None, None),
+        },
+        [200] * 10,
+    ),
+    "bdgp": Promise({"visual": (2500, 1000, 0, None), "text": (2500, 500, 0, None)}, [500] * 5),
+    "bbcsport": Promise({"segment1": (544, 3183, 0, None), "segment2": (544, 3203, 0, None)}, [62, 104, 193, 124, 61]),
+    "coil20": Promise({"image": (1440, 1024, 0, 1)}, [72] * 20),
+    "breast-tcga": Promise(
+        {"mrna": (220, 200, None, None), "mirna": (220, 184, None, None), "protein": (220, 142, None, None)},
+        [66, 44, 110], missing={"protein": 70},
+    ),
+    "cll": Promise(
+        {
+            "drugs": (200, 310, None, None), "mutations": (200, 69, 0, 1), "protein": (200, 4316, None, None),
+            "bioenergetics": (200, 11, None, None),
+        },
+        [84, 104], unknown=12, missing={"drugs": 16, "protein": 164, "bioenergetics": 62},
+    ),
+    "citeseq-pbmc": Promise(
+        {"rna": (500, 19_521, 0, 4305), "protein": (500, 49, 0, 3912), "hashtag": (500, 4, 0, 2932)}
+    ),
+    "nutrimouse": Promise({"gene": (40, 120, None, None), "lipid": (40, 21, 0, None)}, [8] * 5),
+}  # fmt: skip
+
+
+def entries_of(name):
+    return max(rows * columns for rows, columns, *_ in PROMISES[name].views.values())
+
+
+WITH_GAPS = ("breast-tcga", "cll")
+# Small enough to be fitted in a moment; the large ones take the same path.
+TO_FIT = [name for name in PROMISES if name not in WITH_GAPS and entries_of(name) < 4e6] + ["cora"]
+
+every_name = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=need(*entry.files)) for name, entry in REGISTRY.items() if name in PROMISES]
+)
+
+
+def dense(Y):
+    return Y.toarray() if issparse(Y) else Y
+
+
+def wholly_missing(Y):
+    return int(np.isnan(Y).all(axis=1).sum()) if Y.dtype.kind == "f" else 0
+
+
+def test_every_promised_name_is_in_the_registry():
+    assert set(PROMISES) <= set(list_names())
+
+
+@every_name
+def test_views_have_their_shapes_ranges_and_gaps(name):
+    data, promise = load(name, random_state=0), PROMISES[name]
+    assert list(data) == list(promise.views)
+    for view, (rows, columns, smallest, largest) in promise.views.items():
+        Y = dense(data[view])
+        assert Y.shape == (rows, columns), view
+        assert smallest is None or np.nanmin(Y) == smallest, view
+        assert largest is None or np.nanmax(Y) == largest, view
+        assert wholly_missing(Y) == promise.missing.get(view, 0), view
+        assert not np.isinf(Y).any()
+
+
+@every_name
+def test_labels_names_and_origin_are_complete(name):
+    data, promise = load(name, random_state=0), PROMISES[name]
+    if data.labels is not None:
+        counts = np.bincount(data.labels + 1, minlength=len(data.label_names) + 1)
+        assert counts[0] == promise.unknown
+        assert len(counts) == len(data.label_names) + 1
+        assert promise.classes is None or counts[1:].tolist() == promise.classes
+    else:
+        assert promise.classes is None
+        assert data.label_names is None
+    assert data.rows is None or len(set(data.rows)) == next(iter(data.values())).shape[0]
+    for view, columns in data.columns.items():
+        assert len(columns) == data[view].shape[1]
+    for view, shape in data.image_shapes.items():
+        assert np.prod(shape) == data[view].shape[1]
+    assert data.name == name
+    assert all((data.description, data.origin, data.licence))
+
+
+@pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=need(*REGISTRY[name].files)) for name in TO_FIT if name in REGISTRY]
+)
+def test_an_estimator_takes_it_as_it_is(name):
+    data = load(name, random_state=0)
+    est = NGMVLVM(n_points=5, max_iter=2, tol=0.0, random_state=0).fit(data)
+    assert est.view_names_ == list(data)
+    assert np.isfinite(est.embedding_).all()
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=need(*REGISTRY[name].files)) for name in WITH_GAPS])
+def test_gaps_reach_the_estimators_as_missing_and_are_never_filled(name):
+    with pytest.raises(ViewError, match="contains NaN"):
+        NGMVLVM().fit(load(name))
