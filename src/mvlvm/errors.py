@@ -16,6 +16,10 @@ class ModelFileError(ValueError):
     """A file is not a saved model, or not one that this version can read."""
 
 
+class DataFileError(RuntimeError):
+    """The file of a data set is not at hand and could not be fetched."""
+
+
 class ConvergenceWarning(UserWarning):
     """Training ended before the bound stopped rising."""
 
