@@ -17,7 +17,7 @@ _CIFAR_TRAIN = 50_000
 _SVHN_KEPT = 16_000
 
 # ITU-R 601 luma in 16-bit fixed point, as Pillow's mode L computes it.
-_LUMA = np.array([19595, 38470, 7471])
+_LUMA = (19595, 38470, 7471)
 _LUMA_BITS = 16
 # Pillow resizes 8-bit images with weights in 22-bit fixed point.
 _WEIGHT_BITS = 22
@@ -50,7 +50,8 @@ def cifar10(raw: Mapping[str, Path], target: Path) -> None:
 def cifar10_gray20(raw: Mapping[str, Path], target: Path) -> None:
     """Convert CIFAR-10's binary archive to grey images of 20 x 20 pixels."""
     X, y = _read_cifar(raw["cifar-10-binary.tar.gz"])
-    _write_cifar(target, resize(grey(X), 20), y)
+    parts = np.array_split(X, 1 + len(X) // 5_000)  # whole numbers and fractions of all images at once take gigabytes
+    _write_cifar(target, np.concatenate([resize(grey(part), 20) for part in parts]), y)
 
 
 def _write_cifar(target: Path, X: UInt8[np.ndarray, "N ..."], y: UInt8[np.ndarray, " N"]) -> None:
@@ -89,8 +90,7 @@ def resize(X: UInt8[np.ndarray, "N old old"], side: int) -> UInt8[np.ndarray, "N
     Rows first, then columns, rounded after each. torch's `interpolate` is up to two grey levels away.
     """
     weights = _triangle_weights(X.shape[1], side)
-    parts = [_filter_columns(_filter_columns(part, weights), weights) for part in np.array_split(X, 1 + len(X) // 5000)]
-    return np.concatenate(parts)
+    return _filter_columns(_filter_columns(X, weights), weights)
 
 
 def _filter_columns(
