@@ -16,13 +16,13 @@ class ModelFileError(ValueError):
     """A file is not a saved model, or not one that this version can read."""
 
 
+class DataFileError(RuntimeError):
+    """The file of a data set is damaged, or is not at hand and could not be fetched."""
+
+
 class ConvergenceWarning(UserWarning):
     """Training ended before the bound stopped rising."""
 
 
 class ViewWarning(UserWarning):
     """Part of a view is of no use to the model and was left out."""
-
-
-class DataFileError(RuntimeError):
-    """The file of a data set is not there, cannot be had, or is damaged."""

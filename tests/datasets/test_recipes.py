@@ -124,6 +124,26 @@ def test_the_small_cifar_has_the_first_classes_and_draws_by_the_seed():
         load("r-cifar", n_classes=11)
 
 
+def test_other_sizes_and_colours_come_from_the_original_images(tmp_path):
+    from PIL import Image
+
+    images = np.random.default_rng(0).integers(0, 256, (30, 32, 32, 3), dtype=np.uint8)
+    names = np.array([f"class {k}" for k in range(10)])
+    np.savez(tmp_path / "cifar10.npz", X=images, y=np.arange(30, dtype=np.uint8) % 10, n_train=20, class_names=names)
+    colour = load("cifar", size=32, grey=False, data_home=tmp_path)
+    np.testing.assert_array_equal(colour["image"], images.reshape(30, -1))
+    assert colour.image_shapes["image"] == (32, 32, 3)
+    small = load("r-cifar", size=10, grey=False, n_per_class=3, data_home=tmp_path, random_state=0)
+    found = small["image"][0].reshape(10, 10, 3)
+    resized = [np.asarray(Image.fromarray(image).resize((10, 10), Image.Resampling.BILINEAR)) for image in images]
+    assert any(np.array_equal(found, expected) for expected in resized)
+    grey = load("cifar", size=32, split="test", data_home=tmp_path)
+    expected = [np.asarray(Image.fromarray(image).convert("L")) for image in images[20:]]
+    np.testing.assert_array_equal(grey["image"], np.reshape(expected, (10, -1)))
+    with pytest.raises(ValueError, match="size must be at most 32"):
+        load("cifar", size=64, data_home=tmp_path)
+
+
 @need("mnist.npz")
 def test_the_whole_of_mnist_loads_in_two_seconds_and_half_a_gigabyte():
     code = (

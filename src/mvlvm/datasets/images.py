@@ -3,11 +3,13 @@
 import numpy as np
 
 from mvlvm.checks import check_integer
+from mvlvm.datasets import pixels
 from mvlvm.datasets.choosing import draw_rows, rows_of_split
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore
 
+_ORIGINAL_SIZE = 32
 _SMALL_GREY = 20  # the paper's size, kept as a file of its own
 _CIFAR_ORIGIN = "A. Krizhevsky: Learning Multiple Layers of Features from Tiny Images, University of Toronto, 2009."
 _CIFAR_LICENCE = "No formal licence; free for research with citation."
@@ -102,11 +104,14 @@ def of_images(images: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) ->
 
 def _cifar(store: FileStore, size: int, grey: bool) -> tuple[np.ndarray, np.ndarray, int, tuple[str, ...]]:
     check_integer(size, "size", at_least=1)
+    if size > _ORIGINAL_SIZE:
+        raise ValueError(f"size must be at most {_ORIGINAL_SIZE}, the size of the original images. Got {size}.")
     as_in_paper = grey and size == _SMALL_GREY
     file = "cifar10_gray20.npz" if as_in_paper else "cifar10.npz"
     images, labels, n_train, names = store.arrays(file, "X", "y", "n_train", "class_names")
     if not as_in_paper:
-        images = images
+        images = pixels.grey(images) if grey else images
+        images = images if size == _ORIGINAL_SIZE else pixels.resize(images, size)
     return images, labels, int(n_train), tuple(map(str, names))
 
 
