@@ -48,7 +48,7 @@ class FileStore:
         path = self.find(file)
         try:
             # opened here, because NumPy leaves a file open that it cannot read
-            with path.open("rb") as file, np.load(_archive(file), allow_pickle=False) as archive:
+            with path.open("rb") as stream, np.load(_archive(stream), allow_pickle=False) as archive:
                 missing = [name for name in names if name not in archive]
                 if not missing:
                     return tuple(archive[name] for name in names)
@@ -79,11 +79,11 @@ def cache_folder() -> Path:
     return Path(os_cache("mvlvm"))
 
 
-def _archive(file: BinaryIO) -> BinaryIO:
-    if not zipfile.is_zipfile(file):
+def _archive(stream: BinaryIO) -> BinaryIO:
+    if not zipfile.is_zipfile(stream):
         raise ValueError("it is no zip archive, or it was cut off")
-    file.seek(0)
-    return file
+    stream.seek(0)
+    return stream
 
 
 def damaged(path: Path, cause: Exception) -> DataFileError:
