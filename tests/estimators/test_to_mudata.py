@@ -104,7 +104,7 @@ def test_other_rows_are_refused_and_nothing_is_written(named):
     target = as_anndata(RNA.rename(index={"cell 1": "cell x"})[:17])
     with pytest.raises(
         ViewError,
-        match=r"fit's 20 rows it lacks 4 \(cell 1, cell 17, cell 18, cell 19\).*17 rows.*not seen 1 \(cell x\)",
+        match=r"20 rows it lacks 4 \('cell 1', 'cell 17', 'cell 18', 'cell 19'\).*17 rows.*not seen 1 \('cell x'\)",
     ):
         to_mudata(named, target)
     assert "X_mvlvm" not in target.obsm

@@ -86,6 +86,13 @@ def test_an_h5mu_gives_a_view_per_modality(tmp_path):
     assert list(read(tmp_path / "m.h5mu", join="inner")["rna"].index) == ["c1", "c3"]
 
 
+def test_an_h5mu_without_modalities_is_refused(tmp_path):
+    with mudata.set_options(pull_on_update=False):
+        mudata.MuData({}).write(tmp_path / "m.h5mu")
+    with pytest.raises(ViewError, match="at least one view. Got none in .*m.h5mu"):
+        read(tmp_path / "m.h5mu")
+
+
 @pytest.fixture
 def overlapping(tmp_path):
     RNA.to_csv(tmp_path / "rna.csv")
@@ -149,6 +156,11 @@ def test_a_first_column_of_measurements_is_a_column(tmp_path):
     np.testing.assert_array_equal(frame, [[31, 1e-3], [47, 2.5]])
 
 
+def test_columns_can_be_named_by_numbers_in_order(tmp_path):
+    assert list(read(text(tmp_path, "400,410.5,420\n1,2,3\n4,5,6\n"))["table"].columns) == ["400", "410.5", "420"]
+    assert list(read(text(tmp_path, "id,7157,672\na,1,2\nb,3,4\n"))["table"].columns) == ["7157", "672"]
+
+
 def test_row_names_can_be_named_or_denied(tmp_path):
     path = text(tmp_path, "dose,patient\n1,007\n2,010\n")
     assert list(read(path, row_names="patient")["table"].index) == ["007", "010"]
@@ -170,13 +182,18 @@ def test_the_same_rules_hold_for_parquet(tmp_path):
     assert isinstance(read(path, row_names=None)["t"].index, pd.RangeIndex)
     with pytest.raises(ViewError, match="has no column 'who'"):
         read(path, row_names="who")
+    pd.DataFrame({"x": [1.0, 2.0]}, index=pd.MultiIndex.from_tuples([(1, "a"), (2, "b")])).to_parquet(path)
+    assert list(read(path)["t"].index) == ["(1, 'a')", "(2, 'b')"]
+    pd.DataFrame({"x": [1.0, 2.0]}, index=["a", None]).to_parquet(path)
+    with pytest.raises(ViewError, match="Every row of .*t.parquet must have a name. Got 1 without"):
+        read(path)
     pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(path)
     assert isinstance(read(path)["t"].index, pd.RangeIndex)
 
 
 def test_missing_entries_are_nan(tmp_path):
-    frame = read(text(tmp_path, "id,x,y,z\na,1,,NA\nb,NaN,2, nan\n"))["table"]
-    np.testing.assert_array_equal(frame, [[1, np.nan, np.nan], [np.nan, 2, np.nan]])
+    frame = read(text(tmp_path, "id,x,y,z\na,1,,NA \nb,NaN,2, nan\nc,3 ,4,5\n"))["table"]
+    np.testing.assert_array_equal(frame, [[1, np.nan, np.nan], [np.nan, 2, np.nan], [3, 4, 5]])
 
 
 def test_numbers_are_read_to_the_last_bit(tmp_path):
@@ -199,10 +216,10 @@ def test_a_dict_names_views_and_keeps_the_names_inside_a_file_clear(tmp_path, ov
 BAD_TEXT = {
     "nothing": ("", "table.csv is empty"),
     "header only": ("id,x\n", "table.csv has no rows"),
-    "ragged, too few": ("id,x,y\na,1,2\nb,3\n", "Line 3 of .*table.csv must have 3 entries.*Got 2"),
-    "ragged, too many": ("id,x\na,1\nb,3,4\n", "Line 3 of .*table.csv must have 2 entries.*Got 3"),
-    "a comma at the end": ("x,y\n1,2,\n3,4,\n", "Line 2 of .*must have 2 entries.*Got 3"),
-    "a gap in one column": ("x\n1\n\n3\n", "Line 3 of .*must have 1 entries.*Got 0"),
+    "ragged, too few": ("id,x,y\na,1,2\nb,3\n", "Line 3 of .*table.csv .* as many entries as .* columns, 3. Got 2"),
+    "ragged, too many": ("id,x\na,1\nb,3,4\n", "Line 3 of .*table.csv .* as many entries as .* columns, 2. Got 3"),
+    "a comma at the end": ("x,y\n1,2,\n3,4,\n", "Line 2 of .* as many entries as there are columns, 2. Got 3"),
+    "a gap in one column": ("x\n1\n\n3\n", "Line 3 of .* as many entries as there are columns, 1. Got 0"),
     "text among numbers": (
         "id,x,city\na,1,2\nb,2,Rome\n",
         "Column 'city' of .*table.csv.*Got 'Rome' in row 'b'.*row_names",
@@ -217,6 +234,7 @@ BAD_TEXT = {
     ),
     "a row without name": ("id,x\na,1\n,2\n", "Every row of .*table.csv must have a name. Got 1 without"),
     "only names": ("id\na\nb\n", "must have at least one column of numbers"),
+    "no names of columns": ("1.5,0.2,3\n4,5,6\n", "table.csv must hold the names.*Got numbers: '1.5', '0.2', '3'"),
     "semicolons": ("id;x\na;1\nb;2\n", "separated by commas"),
 }  # fmt: skip
 

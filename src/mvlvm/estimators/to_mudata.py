@@ -12,9 +12,9 @@ from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.estimators.packing import plain
 from mvlvm.views.annotated import is_anndata, is_mudata, quietly
+from mvlvm.views.listing import listed
 
 MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
-_NAMES_SHOWN = 5
 
 
 def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
@@ -81,9 +81,7 @@ def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N
 
 
 def _counted(names: list[str]) -> str:
-    if not names:
-        return "none"
-    return f"{len(names)} ({', '.join(names[:_NAMES_SHOWN])}{', ...' if len(names) > _NAMES_SHOWN else ''})"
+    return f"{len(names)} ({listed(names)})" if names else "none"
 
 
 def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:

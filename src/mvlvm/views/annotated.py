@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mvlvm.errors import ViewError
+from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 from mvlvm.views.sparse import as_dense, is_sparse
 
 # How a MuData says that its modalities share their rows: rows alone, or rows and columns.
 _SHARED_ROWS = (0, -1)
-_NAMES_SHOWN = 5
 
 
 def is_anndata(value: object) -> bool:
@@ -69,9 +69,9 @@ def modality_frames(mdata: Any) -> dict[str, Any]:
         )
     rows = mdata.obs_names
     if not rows.is_unique:
-        repeated = ", ".join(map(repr, rows[rows.duplicated()].unique()[:_NAMES_SHOWN]))
+        repeated = rows[rows.duplicated()].unique()
         raise ViewError(
-            f"The observation names of a MuData must be unique. Got some twice: {repeated}. "
+            f"The observation names of a MuData must be unique. Got some twice: {listed(repeated)}. "
             "Call obs_names_make_unique() on the modalities, and mdata.update()."
         )
     frames = {name: frame_of(name, adata) for name, adata in mdata.mod.items()}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mvlvm.errors import ViewError
+from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 
 # What stands for a missing entry.
@@ -18,7 +19,6 @@ _ROW_NAME_HEADERS = frozenset((
     "unnamed: 0", "__index_level_0__",
 ))  # fmt: skip
 _MOST = 0.5
-_COLUMNS_SHOWN = 10
 
 
 def looks_like_row_names(header: str, entries: Iterable[str]) -> bool:
@@ -30,7 +30,7 @@ def looks_like_row_names(header: str, entries: Iterable[str]) -> bool:
     if known in _ROW_NAME_HEADERS or known.endswith("_id"):
         return True
     present = [entry for entry in entries if entry not in MISSING]
-    return sum(not _is_number(entry) for entry in present) > _MOST * len(present)
+    return sum(not is_number(entry) for entry in present) > _MOST * len(present)
 
 
 def numbers_only(frame: Any, path: Path) -> Any:
@@ -55,9 +55,8 @@ def numbers_only(frame: Any, path: Path) -> Any:
 
 def no_such_column(path: Path, wanted: str, columns: Sequence[Any]) -> ViewError:
     """Make the error for a column of row names that is not there."""
-    shown = ", ".join(map(repr, columns[:_COLUMNS_SHOWN])) + (", ..." if len(columns) > _COLUMNS_SHOWN else "")
     return ViewError(
-        f"{path} has no column {wanted!r} to take row names from. Its columns are: {shown}. "
+        f"{path} has no column {wanted!r} to take row names from. Its columns are: {listed(columns)}. "
         "Give one of them as row_names, or row_names=None if the rows have no names."
     )
 
@@ -65,7 +64,7 @@ def no_such_column(path: Path, wanted: str, columns: Sequence[Any]) -> ViewError
 def _numbers_in(column: Any, path: Path) -> Any:
     """Read numbers that are written as text."""
     pandas = require("pandas", "Reading files")
-    as_text = column.astype(object)
+    as_text = column.astype(object).mask(column.astype(str).str.strip().isin(MISSING))
     is_date = column.dtype.kind in "mM"  # which pandas would turn into nanoseconds
     no_numbers = pandas.Series(np.nan, index=column.index)
     numbers = no_numbers if is_date else pandas.to_numeric(as_text, errors="coerce")
@@ -79,7 +78,8 @@ def _numbers_in(column: Any, path: Path) -> Any:
     return numbers
 
 
-def _is_number(entry: str) -> bool:
+def is_number(entry: str) -> bool:
+    """Tell whether text can be read as a number."""
     try:
         float(entry)
     except ValueError:

@@ -5,16 +5,16 @@ import gzip
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 from mvlvm.errors import ViewError
-from mvlvm.views.columns import MISSING, looks_like_row_names, no_such_column, numbers_only
+from mvlvm.views.columns import MISSING, is_number, looks_like_row_names, no_such_column, numbers_only
+from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 
 _ENCODING = "utf-8-sig"  # UTF-8, with or without the mark that spreadsheets put first
-_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,9 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
     """
     try:
         outline = _outline(path, separator, row_names)
-    except UnicodeDecodeError as error:
+    except UnicodeDecodeError:
         raise ViewError(
-            f"{path} must be UTF-8 text. Got a byte that is not at position {error.start}. "
-            "Save it as CSV in UTF-8; spreadsheets offer that as an encoding."
+            f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
         ) from None
     lead = outline.lead
     if row_names == "auto" and not looks_like_row_names(outline.header[0], outline.entries):
@@ -83,6 +82,7 @@ def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
             raise ViewError(f"{path} has no rows, only a line with the names of columns. Add a line per row.")
         if len(first) == len(header) + 1 and first[-1]:  # R leaves out the header of the row names
             header = ["", *header]
+        _check_header(path, header)
         lead = _lead(path, header, row_names)
         n_rows, entries = 0, []
         for row in chain([first], rows):
@@ -113,7 +113,7 @@ def _rows(path: Path, lines: Any, n_columns: int) -> Iterator[list[str]]:
 
 def _wrong_length(path: Path, line: int, got: int, expected: int) -> ViewError:
     return ViewError(
-        f"Line {line} of {path} must have {expected} entries, as many as there are columns. Got {got}. "
+        f"Line {line} of {path} must have as many entries as there are columns, {expected}. Got {got}. "
         "Write missing entries as NA, and put entries that contain the separator in quotes."
     )
 
@@ -128,6 +128,18 @@ def _lead(path: Path, header: list[str], row_names: str | None) -> int | None:
     return header.index(row_names)
 
 
+def _check_header(path: Path, header: list[str]) -> None:
+    """Refuse a first line of data. Names can be numbers too, such as wavelengths, but those come in order."""
+    if not all(map(is_number, header)):
+        return
+    numbers = [float(label) for label in header]
+    if any(right <= left for left, right in pairwise(numbers)):
+        raise ViewError(
+            f"The first line of {path} must hold the names of its columns. Got numbers: {listed(header)}. "
+            "Put a line with names before it, or a letter before each number if they are names."
+        )
+
+
 def _check_labels(path: Path, labels: list[str]) -> None:
     if "" in labels:
         raise ViewError(
@@ -138,5 +150,5 @@ def _check_labels(path: Path, labels: list[str]) -> None:
     if repeated:
         raise ViewError(
             f"The columns of {path} must have different names. Got several called "
-            f"{', '.join(map(repr, repeated[:_NAMES_SHOWN]))}. Rename or delete all but one."
+            f"{listed(repeated)}. Rename or delete all but one."
         )

@@ -43,7 +43,7 @@ def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
     if row_names is None or (row_names == "auto" and counted and not _names_come_first(frame)):
         return frame.reset_index(drop=True)
     if row_names == "auto" and not counted:
-        names, rest = frame.index, frame
+        names, rest = frame.index.to_flat_index(), frame
     elif row_names in frame.index.names:
         names, rest = frame.index.get_level_values(row_names), frame
     else:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from mvlvm.errors import ViewError
+from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 
 JOINS = ("outer", "inner")
-_NAMES_SHOWN = 5
 
 
 def join_rows(tables: Mapping[str, Any], files: Mapping[str, Path], how: str) -> dict[str, Any]:
@@ -75,17 +75,13 @@ def _check_names(file: Path, index: Any) -> None:
     if len(repeated):
         raise ViewError(
             f"Every row of {file} must have a name of its own. Got {len(repeated)} that appear more than once: "
-            f"{_shown(repeated)}. Rename or drop rows, or give row_names=... if another column holds the names."
+            f"{listed(repeated)}. Rename or drop rows, or give row_names=... if another column holds the names."
         )
 
 
 def _nothing_in_common(tables: Mapping[str, Any], files: Mapping[str, Path]) -> ViewError:
-    examples = "; ".join(f"'{name}' ({files[name]}) has {_shown(table.index)}" for name, table in tables.items())
+    examples = "; ".join(f"'{name}' ({files[name]}) has {listed(table.index)}" for name, table in tables.items())
     return ViewError(
         f"The views have no row in common: {examples}. Check that rows are named alike in all files, or give "
         "join='outer' to keep them all."
     )
-
-
-def _shown(names: Any) -> str:
-    return ", ".join(map(repr, names[:_NAMES_SHOWN])) + (", ..." if len(names) > _NAMES_SHOWN else "")

@@ -43,6 +43,8 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
                     "Give a dict, name -> file."
                 )
             tables[name], files[name] = table, file
+    if not tables:
+        raise ViewError(f"The files must hold at least one view. Got none in {path}.")
     return join_rows(tables, files, join)
 
 
