@@ -3,7 +3,7 @@
 __version__ = "0.1.0"
 
 from mvlvm.errors import ConvergenceWarning, ModelFileError, NumericalError, ViewError, ViewWarning
-from mvlvm.estimators import MVARFLVM, NGMVLVM, load
+from mvlvm.estimators import MVARFLVM, NGMVLVM, load, to_mudata
 
 __all__ = [
     "MVARFLVM",
@@ -15,4 +15,5 @@ __all__ = [
     "ViewWarning",
     "__version__",
     "load",
+    "to_mudata",
 ]

@@ -67,12 +67,52 @@ def test_bad_views_get_one_clear_sentence(case):
         as_views(views)
 
 
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.dok_matrix, scipy.sparse.coo_array])
-def test_sparse_views_are_refused_by_name(kind):
-    with pytest.raises(TypeError, match="sparse.*toarray"):
-        as_views({"counts": kind(GOOD)})
-    with pytest.raises(TypeError, match="sparse.*toarray"):
-        as_views(kind(GOOD))
+SPARSE = [scipy.sparse.csr_matrix, scipy.sparse.dok_matrix, scipy.sparse.coo_array, scipy.sparse.lil_array]
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_views_are_made_dense(kind):
+    counts = kind(GOOD.astype(np.int16))
+    for views in (counts, {"counts": counts}, [counts, GOOD]):
+        array = next(iter(as_views(views).arrays.values()))
+        np.testing.assert_array_equal(array, GOOD)
+        assert array.dtype == np.float64
+
+
+def test_sparse_columns_of_a_dataframe_are_made_dense():
+    counts = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_matrix(GOOD.astype(int)), columns=list("xyz"))
+    mixed = counts.assign(dense=[1.5, 2.5, 3.5, 4.5])
+    views = as_views({"counts": counts, "mixed": mixed})
+    np.testing.assert_array_equal(views.arrays["counts"], GOOD)
+    np.testing.assert_array_equal(views.arrays["mixed"], np.column_stack([GOOD, [1.5, 2.5, 3.5, 4.5]]))
+    assert list(views.layout.columns["counts"]) == ["x", "y", "z"]
+
+
+def test_a_sparse_view_that_is_bad_gets_the_sentence_of_a_dense_one():
+    with pytest.raises(ViewError, match="contains NaN: 1 of its 12"):
+        as_views(scipy.sparse.csr_matrix(np.where(GOOD == 5, np.nan, GOOD)))
+    with pytest.raises(ViewError, match="real and imaginary parts"):
+        as_views(scipy.sparse.csr_matrix(GOOD + 1j))
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_a_sparse_view_too_large_for_memory_is_refused_with_its_size(monkeypatch):
+    huge = scipy.sparse.coo_matrix(([1.0], ([0], [0])), shape=(2**31 - 1, 2**20))
+    with pytest.raises(ViewError, match=r"View 'words' is sparse.*take 16,777,216.0 GiB.*TruncatedSVD"):
+        as_views({"words": huge})
+    small = scipy.sparse.csr_matrix(GOOD)
+
+    def out_of_memory():
+        raise MemoryError
+
+    monkeypatch.setattr(small, "toarray", out_of_memory)
+    with pytest.raises(ViewError, match="its 4 x 3 numbers must fit into memory"):
+        as_views({"words": small})
+
+
+def test_rows_without_any_entry_are_counted():
+    with pytest.raises(ViewError, match="6 of its 12 entries are not finite.*; 2 of its 4 rows have no entry at all"):
+        as_views(np.where(GOOD > 5, np.nan, GOOD))
 
 
 def test_a_missing_entry_of_a_nullable_column_is_reported_as_nan():

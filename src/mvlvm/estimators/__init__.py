@@ -3,5 +3,6 @@
 from mvlvm.estimators.arflvm import MVARFLVM
 from mvlvm.estimators.loading import load
 from mvlvm.estimators.ng_mvlvm import NGMVLVM
+from mvlvm.estimators.to_mudata import to_mudata
 
-__all__ = ["MVARFLVM", "NGMVLVM", "load"]
+__all__ = ["MVARFLVM", "NGMVLVM", "load", "to_mudata"]

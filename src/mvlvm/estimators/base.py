@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mvlvm.checks import check_integer
@@ -21,7 +22,6 @@ from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
 from mvlvm.views.checking import as_views
-from mvlvm.views.interop import Container
 from mvlvm.views.scaling import fit_scalings
 
 # typing.Self would do, were it not for the run-time shape checks, which cannot read it.
@@ -39,8 +39,8 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         """Learn the latent, the kernels and the noise.
 
         Args:
-            views: a matrix or DataFrame (one view), a list of them, or a dict of them with the views' names. All have
-                the same samples in their rows.
+            views: a matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames, a dict of them with the
+                views' names, or a MuData. All have the same samples in their rows. Sparse views are made dense.
             y: ignored; there for scikit-learn.
 
         Returns:
@@ -125,13 +125,18 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         parameters = self.get_params(deep=False)
         storage.save(path, Saved(type(self).__name__, parameters, self.model_, self._record))
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
         """Take over a fitted model: everything that ends in an underscore is set here."""
         latent, views = fitted.model.latent, fitted.views
         self.model_, self._record = fitted, record
         self.view_names_ = list(views)
         widths = {name: len(view.scaling.mean) for name, view in views.items()}
-        single = fitted.layout.container is Container.SINGLE
+        single = fitted.layout.container.single
         self.n_features_in_ = next(iter(widths.values())) if single else widths
         vars(self).pop("feature_names_in_", None)
         columns = list(next(iter(fitted.layout.columns.values()), []))

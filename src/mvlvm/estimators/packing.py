@@ -51,7 +51,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
     header = {
         "estimator": saved.estimator,
-        "parameters": {name: _plain(name, value) for name, value in parameters.items()},
+        "parameters": {name: plain(name, value) for name, value in parameters.items()},
         "views": _pack_views(saved.fitted),
         "layout": _pack_layout(saved.fitted.layout),
         "seed": saved.fitted.seed,
@@ -101,12 +101,11 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
 
 
 def _pack_layout(layout: Layout) -> dict[str, Any]:
-    labels = [] if layout.index is None else list(layout.index)
-    numbered = labels == list(range(len(labels)))
+    labelled = layout.row_names is not None
     return {
         "container": layout.container,
         "columns": {name: [_plain_label(label) for label in names] for name, names in layout.columns.items()},
-        "index": None if numbered else [_plain_label(label) for label in labels],
+        "index": [_plain_label(label) for label in layout.index] if labelled else None,
     }
 
 
@@ -158,12 +157,12 @@ def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
     return FittedView(Scaling(mean, factor, kept, view["scale"]), posteriors, tensor("noise_variance"))
 
 
-def _plain(parameter: str, value: Any) -> Any:
+def plain(parameter: str, value: Any) -> Any:
     """Give a parameter as JSON can hold it. A random generator has moved on since the fit and is not kept."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if isinstance(value, Mapping):
-        return {name: _plain(parameter, entry) for name, entry in value.items()}
+        return {name: plain(parameter, entry) for name, entry in value.items()}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, torch.device):

@@ -7,8 +7,10 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.errors import ViewError
+from mvlvm.views.annotated import is_anndata, is_mudata
 from mvlvm.views.container import Views
-from mvlvm.views.interop import is_dataframe, is_sparse, layout_of, unpack
+from mvlvm.views.interop import is_dataframe, layout_of, unpack
+from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _FEWEST_ROWS = 2
 # Squares of numbers beyond these are no longer safe in float64.
@@ -20,11 +22,12 @@ def as_views(views: Any) -> Views:
     """Check views and give them names.
 
     Args:
-        views: a matrix or DataFrame (one view), a list of them (named view0, view1, ...) or a dict of them.
+        views: a matrix, sparse matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames (named view0,
+            view1, ...), a dict of them, or a MuData. Sparse views are made dense.
 
     Raises:
         ViewError: they cannot be used; the message says why and what to do.
-        TypeError: an entry is no number, or a view is sparse.
+        TypeError: an entry is no number.
     """
     container, tables = unpack(views)
     _check_names(tables)
@@ -42,9 +45,10 @@ def as_views(views: Any) -> Views:
 
 def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
     """Turn one view into a float64 matrix."""
-    if is_sparse(table):
-        raise TypeError(
-            f"View '{name}' is a sparse matrix, and sparse data are not supported. Give a dense one: view.toarray()."
+    if is_anndata(table) or is_mudata(table):
+        raise ViewError(
+            f"View '{name}' must be a matrix or DataFrame. Got {type(table).__name__} inside a list or dict. "
+            "Give an AnnData by itself, and several as mudata.MuData({name: adata, ...})."
         )
     array = _as_array(name, table)
     if np.iscomplexobj(array):
@@ -62,11 +66,15 @@ def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
 def _as_array(name: str, table: Any) -> np.ndarray:
     """Read a view, with NaN for whatever it marks as missing."""
     try:
+        if is_sparse(table) or (is_dataframe(table) and has_sparse_columns(table)):
+            return as_dense(name, table)
         if is_dataframe(table):
             return table.to_numpy(na_value=np.nan)
         if isinstance(table, np.ma.MaskedArray):
             return np.ma.filled(table.astype(np.float64), np.nan)
         array = np.asarray(table)
+    except ViewError:
+        raise
     except (TypeError, ValueError, RuntimeError) as error:
         raise ViewError(
             f"View '{name}' cannot be read as a matrix: {error}. Give N rows of M numbers, all rows of the same length."
@@ -168,7 +176,9 @@ def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> Non
     row, column = (int(place) for place in np.argwhere(bad)[0])
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
     kind = "NaN" if np.isnan(array[row, column]) else "infinity"
+    empty = int(np.isnan(array).all(axis=1).sum())
+    absent = f"; {empty} of its {len(array)} rows have no entry at all" if empty else ""
     raise ViewError(
         f"View '{name}' contains {kind}: {bad.sum()} of its {array.size} entries are not finite, the first in row "
-        f"{row}, column {label}. Remove those rows or fill those entries."
+        f"{row}, column {label}{absent}. Remove those rows or fill those entries."
     )

@@ -1,4 +1,4 @@
-"""The containers people keep views in: an array, a list, a dict, DataFrames. What comes in goes out again."""
+"""The containers people keep views in: an array, a list, a dict, DataFrames, AnnData. What comes in goes out again."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from mvlvm.views.annotated import as_anndata, as_mudata, frame_of, is_anndata, is_mudata, modality_frames
+from mvlvm.views.sparse import is_sparse
+
+_ONLY_VIEW = "view0"
+
 
 class Container(StrEnum):
     """How several views are held together."""
@@ -16,21 +21,34 @@ class Container(StrEnum):
     SINGLE = "single"
     LIST = "list"
     DICT = "dict"
+    ANNDATA = "anndata"
+    MUDATA = "mudata"
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one view only, and no name for it."""
+        return self in (Container.SINGLE, Container.ANNDATA)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The outer form of some views: their container, and the labels of those that are DataFrames.
+    """The outer form of some views: their container, and the labels of those that have them.
 
     Attributes:
         container: what held the views.
-        columns: view name -> column labels, for DataFrames.
-        index: row labels shared by the DataFrames, if there are any.
+        columns: view name -> column labels, for DataFrames, AnnData and MuData.
+        index: row labels shared by all views that have labels, if there are any.
     """
 
     container: Container
     columns: Mapping[str, Any] = field(default_factory=dict)
     index: Any = None
+
+    @property
+    def row_names(self) -> list[str] | None:
+        """The row labels as text; None where there are none, or where they only count the rows."""
+        labels = [] if self.index is None else list(self.index)
+        return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
     def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]], *, same_rows: bool = True) -> Any:
         """Give matrices back in this form.
@@ -47,6 +65,10 @@ class Layout:
                 return list(tables.values())
             case Container.DICT:
                 return tables
+            case Container.ANNDATA:
+                return as_anndata(next(iter(tables.values())))
+            case Container.MUDATA:
+                return as_mudata(tables)
 
     def _table(self, name: str, array: Float[np.ndarray, "N M"], same_rows: bool) -> Any:
         if name not in self.columns:
@@ -62,18 +84,17 @@ def is_dataframe(value: object) -> bool:
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
-def is_sparse(value: object) -> bool:
-    """Tell whether a value is one of SciPy's sparse containers, without importing SciPy."""
-    return isinstance(getattr(value, "format", None), str) and callable(getattr(value, "toarray", None))
-
-
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     """Tell the container of some views, and name what it holds."""
+    if is_mudata(views):
+        return Container.MUDATA, modality_frames(views)
+    if is_anndata(views):
+        return Container.ANNDATA, {_ONLY_VIEW: frame_of(_ONLY_VIEW, views)}
     if isinstance(views, Mapping) and not is_sparse(views):  # some sparse matrices are mappings, too
         return Container.DICT, dict(views)
     if _is_list_of_views(views):
         return Container.LIST, {f"view{i}": view for i, view in enumerate(views)}
-    return Container.SINGLE, {"view0": views}
+    return Container.SINGLE, {_ONLY_VIEW: views}
 
 
 def layout_of(container: Container, tables: Mapping[str, Any]) -> Layout:
@@ -95,6 +116,6 @@ def _is_list_of_views(views: Any) -> bool:
 
 def _is_matrix(view: Any) -> bool:
     try:
-        return is_dataframe(view) or np.ndim(view) == 2
+        return is_dataframe(view) or is_anndata(view) or is_mudata(view) or np.ndim(view) == 2
     except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that numpy cannot read
         return True

@@ -1,0 +1,115 @@
+"""A fit written into the MuData or AnnData that its cells come from."""
+
+import json
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from sklearn.utils.validation import check_is_fitted
+
+from mvlvm import __version__
+from mvlvm.errors import ViewError
+from mvlvm.estimators.base import AbstractMultiViewLVM
+from mvlvm.estimators.packing import plain
+from mvlvm.views.annotated import is_anndata, is_mudata, quietly
+from mvlvm.views.listing import listed
+
+MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
+
+
+def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
+    """Write a fit into a MuData or AnnData, in place.
+
+    `obsm["X_mvlvm"]` gets the latent means, `obsm["X_mvlvm_std"]` their standard deviations, and `uns["mvlvm"]` how the
+    fit was made and how it went, in types that .h5mu and .h5ad files can hold.
+
+    Rows are matched by name if the fit had row names, so `mdata` may have them in another order; otherwise row i of the
+    fit is row i of `mdata`.
+
+    Args:
+        est: a fitted estimator.
+        mdata: a MuData or AnnData with the same rows.
+
+    Returns:
+        `mdata` itself.
+
+    Raises:
+        NotFittedError: the estimator is not fitted.
+        ViewError: the rows are not those of the fit.
+        TypeError: `mdata` is something else.
+    """
+    check_is_fitted(est)
+    if not (is_mudata(mdata) or is_anndata(mdata)):
+        raise TypeError(
+            f"to_mudata writes into a MuData or AnnData. Got {type(mdata).__name__}. "
+            "The arrays themselves are est.embedding_ and est.embedding_std_."
+        )
+    order = _matching_rows(est, mdata)
+    with quietly():
+        mdata.obsm[MEAN_KEY] = est.embedding_[order]
+        mdata.obsm[STD_KEY] = est.embedding_std_[order]
+        mdata.uns[FIT_KEY] = _summary(est)
+    return mdata
+
+
+def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N"]:
+    """Give, for every row of `mdata`, the row of the fit."""
+    fitted, wanted = est.model_.layout.row_names, list(mdata.obs_names)
+    N = len(est.embedding_)
+    if fitted == wanted or (fitted is None and len(wanted) == N):
+        return np.arange(N)
+    if fitted is None:
+        raise ViewError(
+            f"The fit has {N} rows without names, so the {type(mdata).__name__} must have as many. Got {len(wanted)}. "
+            "Give the rows that were fitted, or fit a DataFrame, AnnData or MuData: their rows have names."
+        )
+    place = {name: i for i, name in enumerate(fitted)}
+    if len(place) < N or len(set(wanted)) < len(wanted):
+        raise ViewError(
+            "Rows must have names of their own to be matched in another order. Got some names more than once. "
+            "Call obs_names_make_unique() before the fit, or give the rows in the order of the fit."
+        )
+    unknown = [name for name in wanted if name not in place]
+    absent = sorted(set(fitted).difference(wanted), key=place.__getitem__)
+    if unknown or absent:
+        raise ViewError(
+            f"The {type(mdata).__name__} must have the rows of the fit. Of the fit's {N} rows it lacks "
+            f"{_counted(absent)}; of its own {len(wanted)} rows the fit has not seen {_counted(unknown)}. "
+            "Give the rows that were fitted."
+        )
+    return np.array([place[name] for name in wanted])
+
+
+def _counted(names: list[str]) -> str:
+    return f"{len(names)} ({listed(names)})" if names else "none"
+
+
+def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:
+    """Give all that is known of a fit but its rows, as text, numbers, arrays and dicts of them."""
+    keys = [_key(name) for name in est.view_names_]
+    return {
+        "version": __version__,
+        "estimator": type(est).__name__,
+        "parameters": {name: _storable(name, value) for name, value in est.get_params(deep=False).items()},
+        "view_names": np.array(est.view_names_, dtype=object),
+        "elbo": est.elbo_,
+        "n_iter": est.n_iter_,
+        "stop_reason": est.stop_reason_,
+        "noise_variance": dict(zip(keys, est.noise_variance_.values(), strict=True)),
+        "explained_variance": dict(zip(keys, est.explained_variance_.values(), strict=True)),
+        "relevance": dict(zip(keys, est.relevance_, strict=True)),
+        "history": {column: np.asarray(values) for column, values in est.history_.items()},
+    }
+
+
+def _key(view: str) -> str:
+    """Give a view's name as a key; a slash would open a folder inside the file."""
+    return view.replace("/", "%2F")
+
+
+def _storable(parameter: str, value: Any) -> Any:
+    """Give a parameter as HDF5 can hold it: None, and settings per view, as JSON text."""
+    if parameter == "init" and not isinstance(value, str):
+        return np.asarray(value, dtype=np.float64)
+    value = plain(parameter, value)
+    return value if isinstance(value, str | int | float) else json.dumps(value)

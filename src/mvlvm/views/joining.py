@@ -1,0 +1,87 @@
+"""Tables whose rows overlap in part become views with the same rows."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mvlvm.errors import ViewError
+from mvlvm.views.listing import listed
+from mvlvm.views.optional import require
+
+JOINS = ("outer", "inner")
+
+
+def join_rows(tables: Mapping[str, Any], files: Mapping[str, Path], how: str) -> dict[str, Any]:
+    """Give all tables the same rows in the same order.
+
+    Tables with row names are joined by name, tables without by position.
+
+    Args:
+        tables: view name -> table, with row names as index or rows that are only counted.
+        files: view name -> the file it comes from, for messages.
+        how: "outer" keeps every row, in order of first appearance, and fills it with NaN where a table lacks it;
+            "inner" keeps the rows that all tables have, in the first one's order.
+
+    Raises:
+        ViewError: a row name appears twice in a table, or the tables have no rows in common.
+    """
+    unnamed = [name for name, table in tables.items() if _is_unnamed(table)]
+    if len(unnamed) == len(tables):
+        _check_lengths(tables)
+        return dict(tables)
+    if unnamed:
+        named = next(name for name in tables if name not in unnamed)
+        raise ViewError(
+            f"All files must have row names, or none. Got names for view '{named}' ({files[named]}) and none for "
+            f"'{unnamed[0]}' ({files[unnamed[0]]}). Add a column of names, say which one it is with row_names=..., or "
+            "give row_names=None if the rows are in the same order everywhere."
+        )
+    for name, table in tables.items():
+        _check_names(files[name], table.index)
+    rows = _all_rows(tables) if how == "outer" else _common_rows(tables)
+    if not rows:
+        raise _nothing_in_common(tables, files)
+    index = require("pandas", "Reading files").Index(rows, dtype=object)
+    return {name: table.reindex(index) for name, table in tables.items()}
+
+
+def _is_unnamed(table: Any) -> bool:
+    return isinstance(table.index, require("pandas", "Reading files").RangeIndex)
+
+
+def _all_rows(tables: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row for table in tables.values() for row in table.index))
+
+
+def _common_rows(tables: Mapping[str, Any]) -> list[str]:
+    first, *others = (table.index for table in tables.values())
+    common = set(first).intersection(*others)
+    return [row for row in first if row in common]
+
+
+def _check_lengths(tables: Mapping[str, Any]) -> None:
+    if len({len(table) for table in tables.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(table)}" for name, table in tables.items())
+        raise ViewError(
+            f"Views without row names must have the same number of rows. Got {lengths}. "
+            "Drop or add rows so that row i is the same sample everywhere, or add a column of row names to each file."
+        )
+
+
+def _check_names(file: Path, index: Any) -> None:
+    if (index == "").any():
+        raise ViewError(f"Every row of {file} must have a name. Got {(index == '').sum()} without. Name them all.")
+    repeated = index[index.duplicated()].unique()
+    if len(repeated):
+        raise ViewError(
+            f"Every row of {file} must have a name of its own. Got {len(repeated)} that appear more than once: "
+            f"{listed(repeated)}. Rename or drop rows, or give row_names=... if another column holds the names."
+        )
+
+
+def _nothing_in_common(tables: Mapping[str, Any], files: Mapping[str, Path]) -> ViewError:
+    examples = "; ".join(f"'{name}' ({files[name]}) has {listed(table.index)}" for name, table in tables.items())
+    return ViewError(
+        f"The views have no row in common: {examples}. Check that rows are named alike in all files, or give "
+        "join='outer' to keep them all."
+    )

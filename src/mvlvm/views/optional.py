@@ -1,0 +1,26 @@
+"""Packages that only some users need: imported when they are needed, asked for in a sentence where they are absent."""
+
+import importlib
+from typing import Any
+
+
+def require(package: str, purpose: str, extra: str = "files") -> Any:
+    """Import a package that is not always installed.
+
+    Args:
+        package: its name.
+        purpose: what it is needed for, as the beginning of a sentence.
+        extra: the extra of mvlvm that installs it.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:  # it is there, but something that it needs itself is not
+            raise
+        raise ModuleNotFoundError(
+            f'{purpose} needs {package}, which is not installed. Install it with: pip install "mvlvm[{extra}]"',
+            name=package,
+        ) from None

@@ -1,0 +1,67 @@
+"""Real cells, from counts to a file and back: written, read, fitted, and the fit written beside them."""
+
+import os
+from pathlib import Path
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+
+from mvlvm import NGMVLVM, to_mudata
+from mvlvm.views import read
+
+FILE = Path(os.environ.get("MVLVM_DATA") or "no data") / "citeseq_pbmc.npz"
+N_CELLS, N_GENES, N_PROTEINS = 500, 500, 49
+
+pytestmark = pytest.mark.skipif(not FILE.exists(), reason="MVLVM_DATA does not name a folder with citeseq_pbmc.npz")
+
+
+def annotated(X, rows, columns):
+    return anndata.AnnData(X, obs=pd.DataFrame(index=rows), var=pd.DataFrame(index=columns))
+
+
+def cells():
+    """Give log-normalised RNA of the genes that vary most, and the logarithm of protein counts."""
+    with np.load(FILE, allow_pickle=False) as data:
+        counts, protein = data["rna"].astype(float), np.log1p(data["protein"].astype(float))
+        genes, names = data["rna_names"], data["cell"]
+        proteins = [f"{name} protein" for name in data["protein_names"]]  # some are called like their genes
+    rna = np.log1p(1e4 * counts / counts.sum(axis=1, keepdims=True))
+    kept = np.sort(np.argsort(rna.var(axis=0))[-N_GENES:])
+    return mudata.MuData(
+        {"rna": annotated(rna[:, kept], names, genes[kept]), "protein": annotated(protein, names, proteins)}
+    )  # fmt: skip
+
+
+def test_cells_go_through_files_and_a_fit_and_stay_themselves(tmp_path):
+    with mudata.set_options(pull_on_update=False):
+        mdata = cells()
+        mdata.write(tmp_path / "cells.h5mu")
+    views = read(tmp_path / "cells.h5mu")
+    assert {name: frame.shape for name, frame in views.items()} == {
+        "rna": (N_CELLS, N_GENES),
+        "protein": (N_CELLS, N_PROTEINS),
+    }
+    for name, frame in views.items():
+        assert list(frame.index) == list(mdata.obs_names)
+        assert list(frame.columns) == list(mdata[name].var_names)
+        np.testing.assert_array_equal(frame, mdata[name].X)
+
+    est = NGMVLVM(max_iter=50, tol=0.0, random_state=0).fit(views)
+    in_memory = NGMVLVM(**est.get_params()).fit(mdata)
+    np.testing.assert_array_equal(in_memory.embedding_, est.embedding_)
+    assert all(share > 0 for share in est.explained_variance_.values())
+
+    with mudata.set_options(pull_on_update=False):
+        reversed_rows = mdata[mdata.obs_names[::-1]].copy()
+        to_mudata(est, reversed_rows).write(tmp_path / "fitted.h5mu")
+        fitted = mudata.read_h5mu(tmp_path / "fitted.h5mu")
+    assert list(fitted.obs_names) == list(mdata.obs_names[::-1])
+    np.testing.assert_array_equal(fitted.obsm["X_mvlvm"], est.embedding_[::-1])
+    np.testing.assert_array_equal(fitted.obsm["X_mvlvm_std"], est.embedding_std_[::-1])
+    assert fitted.uns["mvlvm"]["elbo"] == est.elbo_
+    assert fitted.uns["mvlvm"]["noise_variance"] == est.noise_variance_
+    np.testing.assert_array_equal(fitted.uns["mvlvm"]["history"]["elbo"], est.history_["elbo"])
+    np.testing.assert_array_equal(fitted["rna"].X, mdata["rna"].X[::-1])

@@ -1,0 +1,192 @@
+import subprocess
+import sys
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import mvlvm
+from mvlvm import NGMVLVM, ViewError
+from mvlvm.views import as_views
+
+RNG = np.random.default_rng(0)
+CELLS, GENES, PROTEINS = [f"c{i}" for i in range(12)], ["g1", "g2", "g3"], ["p1", "p2"]
+RNA, PROTEIN = RNG.normal(size=(12, 3)), RNG.normal(size=(12, 2))
+
+
+def annotated(X, rows=CELLS, columns=GENES):
+    return anndata.AnnData(X, obs=pd.DataFrame(index=rows), var=pd.DataFrame(index=columns))
+
+
+def together(**modalities):
+    with mudata.set_options(pull_on_update=False):
+        return mudata.MuData(modalities)
+
+
+def both():
+    return together(rna=annotated(RNA), protein=annotated(PROTEIN, columns=PROTEINS))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.csc_matrix])
+def test_an_anndata_is_one_view_and_comes_back_as_one(kind):
+    views = as_views(annotated(kind(RNA)))
+    assert views.names == ["view0"]
+    np.testing.assert_array_equal(views.arrays["view0"], RNA)
+    restored = views.layout.restore(views.arrays)
+    assert isinstance(restored, anndata.AnnData)
+    np.testing.assert_array_equal(restored.X, RNA)
+    assert (list(restored.obs_names), list(restored.var_names)) == (CELLS, GENES)
+
+
+def test_a_mudata_is_a_view_per_modality_and_comes_back_as_one():
+    views = as_views(both())
+    assert views.names == ["rna", "protein"]
+    restored = views.layout.restore(views.arrays)
+    assert isinstance(restored, mudata.MuData)
+    assert list(restored.mod) == ["rna", "protein"]
+    assert list(restored.obs_names) == CELLS
+    np.testing.assert_array_equal(restored["protein"].X, PROTEIN)
+    assert list(restored["protein"].var_names) == PROTEINS
+
+
+def test_some_rows_of_a_mudata_are_rows_of_all_its_views():
+    views = as_views(both()[CELLS[3:7]])
+    assert list(views.layout.index) == CELLS[3:7]
+    np.testing.assert_array_equal(views.arrays["protein"], PROTEIN[3:7])
+
+
+def test_new_rows_are_numbered():
+    views = as_views(both())
+    restored = views.layout.restore({name: array[:2] for name, array in views.arrays.items()}, same_rows=False)
+    assert list(restored.obs_names) == list(restored["rna"].obs_names) == ["0", "1"]
+
+
+def test_modalities_in_another_order_are_matched_by_name():
+    order = RNG.permutation(12)
+    views = as_views(
+        together(rna=annotated(RNA), protein=annotated(PROTEIN[order], [CELLS[i] for i in order], PROTEINS))
+    )  # fmt: skip
+    for name, source in (("rna", RNA), ("protein", PROTEIN)):
+        by_name = dict(zip(views.layout.index, views.arrays[name], strict=True))
+        np.testing.assert_array_equal([by_name[cell] for cell in CELLS], source)
+
+
+def test_rows_that_a_modality_lacks_are_missing():
+    with pytest.raises(ViewError, match="View 'protein' contains NaN: 10 of its 24.*5 of its 12 rows have no entry"):
+        as_views(together(rna=annotated(RNA), protein=annotated(PROTEIN[5:], CELLS[5:], PROTEINS)))
+
+
+def test_repeated_gene_names_are_kept_without_another_warning():
+    with pytest.warns(UserWarning, match="not unique"):
+        adata = annotated(RNA, columns=["g", "g", "h"])
+    views = as_views(adata)
+    assert list(views.layout.restore(views.arrays).var_names) == ["g", "g", "h"]
+    with pytest.warns(UserWarning, match="not unique"):
+        mdata = together(rna=adata)
+    views = as_views(mdata)
+    assert list(views.layout.restore(views.arrays)["rna"].var_names) == ["g", "g", "h"]
+
+
+def backed(folder):
+    annotated(RNA).write_h5ad(folder / "a.h5ad")
+    return anndata.read_h5ad(folder / "a.h5ad", backed="r")
+
+
+def stale():
+    mdata = both()
+    mdata["rna"].obs_names = [f"new {cell}" for cell in CELLS]
+    return mdata
+
+
+def repeated():
+    with pytest.warns(UserWarning, match="not unique|should not be present"):
+        return together(rna=annotated(RNA, ["a", "a", *CELLS[2:]]), protein=annotated(PROTEIN, columns=PROTEINS))
+
+
+def sharing_columns():
+    with mudata.set_options(pull_on_update=False):
+        return mudata.MuData({"a": annotated(RNA), "b": annotated(RNA, [f"d{i}" for i in range(12)])}, axis=1)
+
+
+BAD = {
+    "no X": (lambda: anndata.AnnData(obs=pd.DataFrame(index=CELLS)), "View 'view0' is an AnnData without X"),
+    "no columns": (lambda: annotated(np.empty((12, 0)), columns=[]), r"has 0 feature\(s\)"),
+    "no rows": (lambda: annotated(np.empty((0, 3)), rows=[]), r"0 sample\(s\)"),
+    "no modalities": (lambda: together(), "At least one view is needed"),
+    "a modality without X": (
+        lambda: together(rna=annotated(RNA), empty=anndata.AnnData(obs=pd.DataFrame(index=CELLS))),
+        "View 'empty' is an AnnData without X",
+    ),
+    "AnnData in a dict": (lambda: {"rna": annotated(RNA)}, r"'rna' must be a matrix.*Got AnnData.*mudata\.MuData"),
+    "AnnData in a list": (lambda: [annotated(RNA), annotated(RNA)], "'view0' must be a matrix.*Got AnnData"),
+    "MuData inside MuData": (lambda: together(outer=both()), "View 'outer' must be an AnnData. Got MuData"),
+    "repeated rows": (repeated, "observation names of a MuData must be unique. Got some twice: 'a'"),
+    "other rows than it knows": (stale, r"Modality 'rna' has rows.*'new c0'.*mdata\.update\(\)"),
+    "shared columns": (sharing_columns, r"must share their rows \(axis=0\). Got axis=1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_used_gets_one_clear_sentence(case):
+    make, message = BAD[case]
+    views = make()
+    with pytest.raises(ViewError, match=message):
+        as_views(views)
+
+
+def test_data_on_disk_are_refused_with_advice(tmp_path):
+    adata = backed(tmp_path)
+    with pytest.raises(ViewError, match=r"still on disk \(backed\).*to_memory"):
+        as_views(adata)
+    adata.file.close()
+
+
+@pytest.fixture(scope="module")
+def fits():
+    est = NGMVLVM(max_iter=3, tol=0.0, n_points=5, random_state=0)
+    return {"anndata": est.fit(annotated(RNA)), "mudata": NGMVLVM(**est.get_params()).fit(both())}
+
+
+def test_an_estimator_gives_back_what_it_was_given(fits):
+    mean, std = fits["anndata"].reconstruct(return_std=True)
+    assert isinstance(mean, anndata.AnnData)
+    assert list(std.obs_names) == CELLS
+    assert list(fits["anndata"].feature_names_in_) == GENES
+    assert fits["anndata"].n_features_in_ == 3
+    sample = fits["mudata"].sample(4)
+    assert isinstance(sample, mudata.MuData)
+    assert sample.shape == (4, 5)
+    assert fits["mudata"].n_features_in_ == {"rna": 3, "protein": 2}
+    plain = NGMVLVM(**fits["anndata"].get_params()).fit(RNA)
+    np.testing.assert_array_equal(fits["anndata"].embedding_, plain.embedding_)
+
+
+@pytest.mark.parametrize("kind", ["anndata", "mudata"])
+def test_a_saved_model_still_gives_it_back(fits, kind, tmp_path):
+    fits[kind].save(tmp_path / "m")
+    there, here = mvlvm.load(tmp_path / "m").reconstruct(), fits[kind].reconstruct()
+    assert type(there) is type(here)
+    assert list(there.obs_names) == CELLS
+    assert list(there.var_names) == list(here.var_names)
+    for one, other in [(there, here)] if kind == "anndata" else [(there[name], here[name]) for name in here.mod]:
+        np.testing.assert_array_equal(one.X, other.X)
+
+
+def test_a_saved_model_loads_where_mudata_is_not_installed(fits, tmp_path):
+    fits["mudata"].save(tmp_path / "m")
+    code = (
+        "import sys; sys.modules['mudata'] = sys.modules['anndata'] = None; import mvlvm;"
+        "est = mvlvm.load(sys.argv[1]); print(est.embedding_.shape); est.reconstruct()"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() == "(12, 2)"
+    assert "ModuleNotFoundError: Giving results as MuData needs mudata" in run.stderr
+    assert 'pip install "mvlvm[files]"' in run.stderr
+
+
+def test_mvlvm_does_not_import_what_it_may_not_need():
+    code = "import sys, mvlvm.views; sys.exit(any(name in sys.modules for name in ('anndata', 'mudata', 'h5py')))"
+    subprocess.run([sys.executable, "-c", code], check=True)
