@@ -3,6 +3,7 @@
 import typer
 
 from mvlvm import __version__
+from mvlvm.cli import data
 from mvlvm.cli.demo import demo
 
 app = typer.Typer(
@@ -25,3 +26,4 @@ def main(
 
 
 app.command(name="demo")(demo)
+app.add_typer(data.app, name="data")

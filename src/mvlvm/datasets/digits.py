@@ -119,6 +119,7 @@ def _partners(
 ENTRIES = {
     "mnist": Entry(
         recipe=mnist,
+        views=("image",),
         files=("mnist.npz",),
         description=(
             "70,000 handwritten digits, 28 x 28 grey levels from 0 to 255; the first 60,000 are the training set."
@@ -128,6 +129,7 @@ ENTRIES = {
     ),
     "r-mnist": Entry(
         recipe=r_mnist,
+        views=("image",),
         files=("mnist.npz",),
         description="1,000 random digits of MNIST, the paper's R-MNIST; another random_state draws other rows.",
         origin=_MNIST_ORIGIN,
@@ -135,6 +137,7 @@ ENTRIES = {
     ),
     "mv-mnist": Entry(
         recipe=mv_mnist,
+        views=("0 degrees", "90 degrees", "180 degrees", "270 degrees"),
         files=("mnist.npz",),
         description=(
             "Digits of MNIST turned by 0, 90, 180 and 270 degrees, one view each. The paper names four views made by "
@@ -145,6 +148,7 @@ ENTRIES = {
     ),
     "mnist-svhn": Entry(
         recipe=mnist_svhn,
+        views=("mnist", "svhn"),
         files=("svhn_train16k.npz", "mnist.npz"),
         description=(
             "16,000 photographed house numbers (32 x 32 colour) beside handwritten images of the same digit (28 x "

@@ -32,6 +32,7 @@ def digits_halves(store: FileStore, seed: int) -> Dataset:
 ENTRIES = {
     "digits-halves": Entry(
         recipe=digits_halves,
+        views=("left", "right"),
         description="1,797 handwritten digits of 8 x 8 pixels from 0 to 16, cut into a left and a right half.",
         origin=(
             "E. Alpaydin, C. Kaynak: Optical Recognition of Handwritten Digits (UCI), as it comes with scikit-learn."

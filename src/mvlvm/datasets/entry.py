@@ -14,6 +14,7 @@ class Entry:
 
     Attributes:
         recipe: makes it from a `FileStore`, a seed and options, which are the recipe's keyword-only parameters.
+        views: the names of its views with its default options, so that they can be listed without loading.
         files: the files that it reads with its default options.
         description: what was measured, and what is done to it.
         origin: who made it and where it comes from.
@@ -21,6 +22,7 @@ class Entry:
     """
 
     recipe: Recipe
+    views: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     description: str
     origin: str

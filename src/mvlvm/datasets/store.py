@@ -32,12 +32,16 @@ class FileStore:
         Raises:
             DataFileError: it is nowhere and cannot be had.
         """
-        for folder in self._folders():
-            if (folder / file).is_file():
-                return folder / file
+        found = self.locate(file)
+        if found is not None:
+            return found
         from mvlvm.datasets.download import fetch  # only those without the file come here
 
         return fetch(file, self.download_folder())
+
+    def locate(self, file: str) -> Path | None:
+        """Give the path of a file that is at hand, None where it would have to be downloaded."""
+        return next((folder / file for folder in self._folders() if (folder / file).is_file()), None)
 
     def arrays(self, file: str, *names: str) -> tuple[np.ndarray, ...]:
         """Read arrays of an `.npz` file.

@@ -82,6 +82,7 @@ def _draw_columns(
 ENTRIES = {
     "s-curve": Entry(
         recipe=s_curve,
+        views=("view1", "view2"),
         description=(
             "Views of an S-shaped latent curve, each column a draw of a Gaussian process with an RBF or a Gibbs "
             "kernel, plus noise. The true latents and kernels are known. Drawn anew by random_state."

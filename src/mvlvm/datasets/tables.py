@@ -60,6 +60,7 @@ def bdgp(store: FileStore, seed: int) -> Dataset:
 ENTRIES = {
     "bridges": Entry(
         recipe=bridges,
+        views=("counts",),
         files=("bridges.npz",),
         description=(
             "Daily bicycle counts on the Brooklyn, Manhattan, Williamsburg and Queensboro bridges, 1 April to 31 "
@@ -70,6 +71,7 @@ ENTRIES = {
     ),
     "mfeat": Entry(
         recipe=mfeat,
+        views=_MFEAT_VIEWS,
         files=("mfeat.npz",),
         description="2,000 handwritten digits, 200 of each, by six sets of features: UCI Multiple Features.",
         origin="R. Duin, TU Delft; UCI Machine Learning Repository.",
@@ -77,6 +79,7 @@ ENTRIES = {
     ),
     "bdgp": Entry(
         recipe=bdgp,
+        views=("visual", "text"),
         files=("bdgp.npz",),
         description="2,500 fruit fly embryos in 5 classes by visual features (1,000) and words (500).",
         origin="Berkeley Drosophila Genome Project, in the two-view form of X. Cai et al. 2012.",

@@ -158,6 +158,7 @@ def _unit_rows(Y: Shaped[np.ndarray, "N M"]) -> Shaped[np.ndarray, "N M"]:
 ENTRIES = {
     "newsgroups": Entry(
         recipe=newsgroups,
+        views=("words",),
         files=(_NEWS_FILE,),
         description=(
             "Word counts of 2,752 posts in alt.atheism, comp.sys.mac.hardware and sci.med. Headers, footers, quotes "
@@ -169,6 +170,7 @@ ENTRIES = {
     ),
     "movies": Entry(
         recipe=movies,
+        views=("keywords", "actors"),
         files=("movies.npz",),
         description="617 films of 17 genres by their keywords (1,878) and their actors (1,398), as counts.",
         origin=f"{_GRIMAL} The films come from IMDb.",
@@ -176,6 +178,7 @@ ENTRIES = {
     ),
     "cora": Entry(
         recipe=cora,
+        views=_CORA_VIEWS[:2],
         files=("cora.npz",),
         description=(
             "2,708 papers on 7 subjects by the words they hold (1,433, yes or no) and the papers that they cite or are "
@@ -186,6 +189,7 @@ ENTRIES = {
     ),
     "bbcsport": Entry(
         recipe=bbcsport,
+        views=("segment1", "segment2"),
         files=("bbcsport.npz",),
         description="544 sports articles on 5 topics, cut into two segments; words weighted and normalised.",
         origin=(

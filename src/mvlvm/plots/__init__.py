@@ -1,8 +1,18 @@
 """Figures. The only room with matplotlib; install it with `pip install "mvlvm[plots]"`."""
 
+from mvlvm.plots.contact_sheet import plot_contact_sheet
 from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
+from mvlvm.plots.overview import plot_overview
 from mvlvm.plots.style import write
 
-__all__ = ["plot_bounds", "plot_kernels", "plot_labelled_latents", "plot_latents_along_curve", "write"]
+__all__ = [
+    "plot_bounds",
+    "plot_contact_sheet",
+    "plot_kernels",
+    "plot_labelled_latents",
+    "plot_latents_along_curve",
+    "plot_overview",
+    "write",
+]

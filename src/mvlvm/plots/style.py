@@ -8,6 +8,9 @@ from matplotlib.figure import Figure
 DPI = 150
 SEQUENTIAL = "viridis"
 QUALITATIVE = "tab10"
+# Far apart in hue and in lightness, so that they differ for colour-blind readers and in print.
+OBSERVED = "#a9cbe6"
+MISSING = "#d55e00"
 
 
 def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[list[Axes]]]:
@@ -18,7 +21,7 @@ def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tu
 
 
 def write(figure: Figure, path: Path) -> Path:
-    """Save a figure as PNG and give its path."""
+    """Save a figure, as PNG, SVG or PDF by the ending of its name, and give its path."""
     figure.savefig(path, dpi=DPI)
     return path
 

@@ -1,0 +1,40 @@
+"""The figures of `mvlvm data show --plot`."""
+
+from pathlib import Path
+
+from mvlvm.cli.failing import fail
+from mvlvm.datasets import Dataset
+
+_KINDS = (".png", ".svg", ".pdf")
+
+
+def prepare(path: Path) -> None:
+    """Make sure, before anything is loaded, that the figure can be drawn and written."""
+    if path.suffix.lower() not in _KINDS:
+        fail(f"--plot must name a file that ends in {', '.join(_KINDS)}. Got {path}.")
+    try:
+        import mvlvm.plots  # noqa: F401
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("matplotlib"):
+            raise
+        fail('--plot draws figures and needs matplotlib. Install it with: pip install "mvlvm[plots]"')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--plot must lie in a folder that can be made. Got {path}: {error.strerror}. Give another name.")
+
+
+def draw(data: Dataset, path: Path) -> dict[str, Path]:
+    """Write the figures and give what each shows and where it lies."""
+    from mvlvm import plots
+
+    figures = {"what is missing": (plots.plot_overview(data.views, title=data.name), path)}
+    if data.image_shapes:
+        sheet = plots.plot_contact_sheet(
+            data.views, data.image_shapes, labels=data.labels, label_names=data.label_names, title=data.name
+        )
+        figures["images"] = (sheet, path.with_stem(f"{path.stem}-images"))
+    try:
+        return {title: plots.write(figure, place) for title, (figure, place) in figures.items()}
+    except OSError as error:
+        fail(f"--plot must name a file that can be written. Got {path}: {error.strerror}. Give another name.")
