@@ -139,6 +139,14 @@ def test_turned_digits_are_the_same_digits(homes):
     assert np.corrcoef(aslant[:, 13:15, 13:15].mean(axis=(1, 2)), middle)[0, 1] > 0.9
 
 
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize(("angles", "sentence"), [(90, "angles must be a list"), ([0, 0], "none twice")])
+def test_wrong_angles_are_one_sentence(homes, angles, sentence):
+    write_mnist(homes["home"])
+    with pytest.raises(ValueError, match=sentence):
+        load("mv-mnist", data_home=homes["home"], angles=angles)
+
+
 def test_turning_is_counter_clockwise_for_every_angle(homes):
     homes["home"].mkdir()
     bar = np.zeros((1, 28, 28), np.uint8)

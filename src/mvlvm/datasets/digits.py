@@ -55,6 +55,8 @@ def mv_mnist(
         angles: in degrees, counter-clockwise.
         n_samples: draw so many; None keeps all 70,000.
     """
+    if not isinstance(angles, Sequence) or isinstance(angles, str):
+        raise ValueError(f"angles must be a list of angles in degrees. Got {angles!r}.")
     if not angles or len(set(angles)) < len(angles):
         raise ValueError(f"angles must name at least one angle, and none twice. Got {tuple(angles)}.")
     images, labels = _mnist(store)

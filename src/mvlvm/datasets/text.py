@@ -132,6 +132,7 @@ def _stripper(remove: Sequence[str]) -> Callable[[str], str]:
     """Give a function that takes away parts of a post, by the rules that scikit-learn has for this collection."""
     from sklearn.datasets import _twenty_newsgroups as rules
 
+    remove = [remove] if isinstance(remove, str) else remove
     for part in remove:
         check_choice(part, "remove", _NEWS_PARTS)
     steps = {
