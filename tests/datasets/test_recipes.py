@@ -160,6 +160,33 @@ def test_the_whole_of_mnist_loads_in_two_seconds_and_half_a_gigabyte():
     assert megabytes < 500
 
 
+@need("bridges.npz")
+def test_frames_have_the_names_of_rows_and_columns():
+    frame = load("bridges").as_frames()["counts"]
+    assert frame.loc["2017-04-01", "Brooklyn"] == load("bridges")["counts"][0, 0]
+    assert list(frame.columns) == ["Brooklyn", "Manhattan", "Williamsburg", "Queensboro"]
+
+
+@need("breast_tcga.npz", "cora.npz")
+def test_a_mudata_has_samples_only_where_they_were_measured(tmp_path):
+    import mudata
+
+    data = load("breast-tcga")
+    mdata = data.as_mudata()
+    assert {name: mdata[name].shape for name in data} == {
+        "mrna": (220, 200),
+        "mirna": (220, 184),
+        "protein": (150, 142),
+    }
+    assert mdata.obs.loc[data.rows[3], "label"] == data.label_names[data.labels[3]]
+    with mudata.set_options(pull_on_update=False):
+        mdata.write(tmp_path / "tumours.h5mu")
+        again = mudata.read_h5mu(tmp_path / "tumours.h5mu")
+    np.testing.assert_array_equal(again["protein"].X, data["protein"][:150])
+    assert again.obs["label"].value_counts().to_dict() == {"LumA": 110, "Basal": 66, "Her2": 44}
+    assert load("cora").as_mudata()["content"].X.sum() == 49_216
+
+
 def test_a_list_of_kernels_makes_as_many_views():
     data = load("s-curve", kernels=["rbf", "gibbs", "rbf"], n_samples=10, n_features=2, random_state=0)
     assert list(data) == ["view1", "view2", "view3"]

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from mvlvm.views.annotated import as_mudata
+from mvlvm.views.optional import require
+from mvlvm.views.sparse import as_dense, is_sparse
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Mapping[str, Any]):
@@ -39,6 +43,31 @@ class Dataset(Mapping[str, Any]):
     description: str = ""
     origin: str = ""
     licence: str = ""
+
+    def as_frames(self) -> dict[str, Any]:
+        """Give the views as pandas DataFrames, with the names of rows and columns that are known."""
+        pandas = require("pandas", "Giving views as DataFrames")
+        rows = None if self.rows is None else pandas.Index(self.rows)
+        return {
+            name: pandas.DataFrame(
+                as_dense(name, Y) if is_sparse(Y) else Y, index=rows, columns=self.columns.get(name)
+            )
+            for name, Y in self.views.items()
+        }  # fmt: skip
+
+    def as_mudata(self) -> Any:
+        """Give the views as a MuData, a modality each; samples that lack a view are not part of its modality.
+
+        Labels go to `obs["label"]`, by name.
+        """
+        observed = {name: frame.dropna(how="all") for name, frame in self.as_frames().items()}
+        mdata = as_mudata(observed)
+        if self.labels is not None and self.label_names is not None:
+            pandas = require("pandas", "Giving views as MuData")
+            names = self.rows or map(str, range(len(self.labels)))
+            labels = pandas.Categorical.from_codes(self.labels, list(self.label_names))
+            mdata.obs["label"] = pandas.Series(labels, index=list(names)).reindex(mdata.obs_names)
+        return mdata
 
     def __getitem__(self, view: str) -> Any:
         return self.views[view]
