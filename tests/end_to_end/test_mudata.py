@@ -1,38 +1,21 @@
 """Real cells, from counts to a file and back: written, read, fitted, and the fit written beside them."""
 
-import os
-from pathlib import Path
-
-import anndata
 import mudata
 import numpy as np
-import pandas as pd
-import pytest
 
 from mvlvm import NGMVLVM, to_mudata
+from mvlvm.datasets import load
 from mvlvm.views import read
+from tests.datasets.at_hand import need
 
-FILE = Path(os.environ.get("MVLVM_DATA") or "no data") / "citeseq_pbmc.npz"
 N_CELLS, N_GENES, N_PROTEINS = 500, 500, 49
 
-pytestmark = pytest.mark.skipif(not FILE.exists(), reason="MVLVM_DATA does not name a folder with citeseq_pbmc.npz")
-
-
-def annotated(X, rows, columns):
-    return anndata.AnnData(X, obs=pd.DataFrame(index=rows), var=pd.DataFrame(index=columns))
+pytestmark = need("citeseq_pbmc.npz")
 
 
 def cells():
     """Give log-normalised RNA of the genes that vary most, and the logarithm of protein counts."""
-    with np.load(FILE, allow_pickle=False) as data:
-        counts, protein = data["rna"].astype(float), np.log1p(data["protein"].astype(float))
-        genes, names = data["rna_names"], data["cell"]
-        proteins = [f"{name} protein" for name in data["protein_names"]]  # some are called like their genes
-    rna = np.log1p(1e4 * counts / counts.sum(axis=1, keepdims=True))
-    kept = np.sort(np.argsort(rna.var(axis=0))[-N_GENES:])
-    return mudata.MuData(
-        {"rna": annotated(rna[:, kept], names, genes[kept]), "protein": annotated(protein, names, proteins)}
-    )  # fmt: skip
+    return load("citeseq-pbmc", views=("rna", "protein"), values="log", n_genes=N_GENES).as_mudata()
 
 
 def test_cells_go_through_files_and_a_fit_and_stay_themselves(tmp_path):

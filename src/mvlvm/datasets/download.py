@@ -41,7 +41,7 @@ def fetch(file: str, folder: Path, *, source: Source | None = None, progress: bo
     if order.target.exists():
         return order.target
     if order.source.convert is None:
-        raise order.failure("there is no automatic download.")
+        raise order.only_by_hand()
     with _locked(order):
         if not order.target.exists():
             with _workplace(order) as workplace:
@@ -66,6 +66,12 @@ class _Order:
     @property
     def target(self) -> Path:
         return self.folder / self.file
+
+    def only_by_hand(self) -> DataFileError:
+        return DataFileError(
+            f"{self.file} is not at hand, and there is no automatic download. {self.source.note} "
+            f"Its home is {self.source.page}; put {self.file} into {self.folder}."
+        )
 
     def failure(self, cause: str) -> DataFileError:
         note = f" {self.source.note}" if self.source.note else ""

