@@ -1,6 +1,6 @@
 """All data sets by name."""
 
-from mvlvm.datasets import digits, embedded, images, omics, synthetic, tables, text
+from mvlvm.datasets import digits, embedded, images, omics, synthetic, tables, text, wireless
 from mvlvm.datasets.entry import Entry
 
 REGISTRY: dict[str, Entry] = {
@@ -10,5 +10,6 @@ REGISTRY: dict[str, Entry] = {
     **digits.ENTRIES,
     **images.ENTRIES,
     **text.ENTRIES,
+    **wireless.ENTRIES,
     **omics.ENTRIES,
 }

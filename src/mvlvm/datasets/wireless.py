@@ -1,0 +1,108 @@
+"""Wireless channels by name: from files of QuaDRiGa, or simulated with Sionna. docs/channel.md compares them."""
+
+from mvlvm.datasets.channel import ARCHIVE, Normalise, from_archive
+from mvlvm.datasets.channel_geometry import SPEED_KM_H
+from mvlvm.datasets.dataset import Dataset
+from mvlvm.datasets.entry import Entry
+from mvlvm.datasets.sionna_channel import SpecVersion, simulate_channel
+from mvlvm.datasets.store import FileStore
+
+_VIEWS = ("real", "imag")
+_QUADRIGA = (
+    "Drawn with QuaDRiGa 2.8.1 of Fraunhofer HHI (S. Jaeckel et al.), seed 1, at the settings of the paper's table."
+)
+_QUADRIGA_LICENCE = "QuaDRiGa may be used for non-commercial purposes; its licence does not speak of the output."
+
+
+def channel(
+    store: FileStore, seed: int, *, normalise: Normalise = "row", n_snapshots: int | None = None
+) -> Dataset:  # fmt: skip
+    """Give the channels of ten moving users at 32 antennas.
+
+    Args:
+        store: where files come from.
+        seed: not used; nothing is drawn.
+        normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw" leaves
+            path loss and shadowing in, by which users differ by 50 dB.
+        n_snapshots: keep the first so many of each user; None keeps all 1,000.
+    """
+    return _from_file(store, "channel.npz", normalise, n_snapshots)
+
+
+def channel_drift(
+    store: FileStore, seed: int, *, normalise: Normalise = "row", n_snapshots: int | None = None
+) -> Dataset:  # fmt: skip
+    """Give the channels of the same users when path loss, shadowing and angles change along their way.
+
+    Args:
+        store: where files come from.
+        seed: not used; nothing is drawn.
+        normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw" leaves
+            path loss and shadowing in, by which users differ by 60 dB.
+        n_snapshots: keep the first so many of each user; None keeps all 1,000.
+    """
+    return _from_file(store, "channel_drift.npz", normalise, n_snapshots)
+
+
+def channel_sionna(
+    store: FileStore, seed: int, *, n_users: int = 10, n_snapshots: int = 1000, normalise: Normalise = "row",
+    speed_km_h: float = SPEED_KM_H, spec_version: SpecVersion = "16.1",
+) -> Dataset:  # fmt: skip
+    """Simulate such channels with Sionna.
+
+    Args:
+        store: not used; no file is read.
+        seed: of all draws.
+        n_users: how many users.
+        n_snapshots: samples of each, 5 ms apart.
+        normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw" leaves
+            path loss and shadowing in.
+        speed_km_h: of every user.
+        spec_version: the tables of TR 38.901, "16.1" or "19.2".
+    """
+    return simulate_channel(
+        n_users=n_users, n_snapshots=n_snapshots, normalise=normalise, speed_km_h=speed_km_h,
+        spec_version=spec_version, random_state=seed,
+    )  # fmt: skip
+
+
+def _from_file(store: FileStore, file: str, normalise: Normalise, n_snapshots: int | None) -> Dataset:
+    arrays = dict(zip(ARCHIVE, store.arrays(file, *ARCHIVE), strict=True))
+    return from_archive(arrays, normalise=normalise, n_snapshots=n_snapshots)
+
+
+ENTRIES = {
+    "channel": Entry(
+        recipe=channel,
+        files=("channel.npz",),
+        views=_VIEWS,
+        description=(
+            "Channels between a base station with 32 antennas and ten users at 30 km/h, 1,000 samples of each; the "
+            "label is the user. Path loss and angles stay along the way and only the phases turn, as the switches in "
+            "the paper's table make QuaDRiGa do. The paper's own draw is not public; docs/channel.md says what differs."
+        ),
+        origin=_QUADRIGA,
+        licence=_QUADRIGA_LICENCE,
+    ),
+    "channel-drift": Entry(
+        recipe=channel_drift,
+        files=("channel_drift.npz",),
+        views=_VIEWS,
+        description=(
+            "The users of 'channel' with spherical waves, and path loss, shadowing and angles that change along the "
+            "way, as the paper's text has it. Not the setting of its table."
+        ),
+        origin=_QUADRIGA,
+        licence=_QUADRIGA_LICENCE,
+    ),
+    "channel-sionna": Entry(
+        recipe=channel_sionna,
+        views=_VIEWS,
+        description=(
+            "Channels with the geometry of 'channel', simulated anew by random_state with Sionna's UMa model of TR "
+            "38.901. Needs sionna-no-rt; docs/channel.md says what differs from QuaDRiGa."
+        ),
+        origin="Made here with Sionna (J. Hoydis et al., NVIDIA).",
+        licence="Sionna: Apache 2.0.",
+    ),
+}
