@@ -152,7 +152,7 @@ def test_the_archive_keeps_the_rest_as_truth():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"normalise": "rows"}, "Unknown normalise 'rows'. Known are: row, user, none."),
+        ({"normalise": "rows"}, "normalise must be one of 'row', 'user', 'raw'. Got 'rows'."),
         ({"n_snapshots": 6}, "n_snapshots must be an integer from 1 to 5, or None for all. Got 6."),
         ({"n_snapshots": 0}, "from 1 to 5.*Got 0."),
         ({"n_snapshots": -1}, "from 1 to 5.*Got -1."),

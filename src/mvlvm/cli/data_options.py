@@ -39,7 +39,7 @@ def read(name: str, given: Sequence[str]) -> dict[str, Any]:
 
 def as_typed(value: Any) -> str:
     """Write a value as it would be typed."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) and _value(value) == value else json.dumps(value)
 
 
 def meanings(name: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Complex, Float, Shaped
 
+from mvlvm.checks import check_choice
 from mvlvm.datasets.dataset import Dataset
 
 Normalise = Literal["row", "user", "raw"]
@@ -21,7 +22,7 @@ _DESCRIPTION = {
 # shorter name.
 _ROWS = ("real", "imag", "ue", "snapshot")
 # All arrays of channel.npz that are read; the others repeat the settings of the paper's table.
-ARCHIVE = (
+ARCHIVE: tuple[str, ...] = (
     *_ROWS, "ue_start_position_m", "ue_direction", "ue_is_nlos", "tx_element_position_m", "bs_position_m",
     "carrier_hz", "speed_m_s", "sample_interval_s",
 )  # fmt: skip
@@ -59,8 +60,7 @@ def channel_dataset(
         >>> data.rows, data.columns["real"]
         (('user 1, snapshot 0', 'user 1, snapshot 1'), ('antenna 0', 'antenna 1'))
     """
-    if normalise not in get_args(Normalise):
-        raise ValueError(f"Unknown normalise {normalise!r}. Known are: {', '.join(get_args(Normalise))}.")
+    check_choice(normalise, "normalise", get_args(Normalise))
     coefficients = np.asarray(coefficients)
     _check(coefficients)
     kept = coefficients[:, : _snapshots_kept(n_snapshots, coefficients.shape[1])]

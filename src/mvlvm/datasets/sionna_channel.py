@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
+from mvlvm.checks import check_choice, check_integer, check_number
 from mvlvm.datasets import channel_geometry as geometry
 from mvlvm.datasets.channel import Normalise, channel_dataset
 from mvlvm.datasets.channel_geometry import Tracks
@@ -65,7 +66,10 @@ def simulate_channel(
     Raises:
         ModuleNotFoundError: Sionna is not installed.
     """
-    _check(n_users, n_snapshots, speed_km_h, spec_version)
+    check_integer(n_users, "n_users", at_least=1)
+    check_integer(n_snapshots, "n_snapshots", at_least=1)
+    check_number(speed_km_h, "speed_km_h", positive=False)
+    check_choice(spec_version, "spec_version", get_args(SpecVersion))
     rng = np.random.default_rng(seed_from(random_state))
     tracks = geometry.draw_tracks(int(n_users), speed_km_h / 3.6, rng)
     rays = draw_rays(tracks, spec_version, seed=int(rng.integers(2**63)))
@@ -222,13 +226,3 @@ def _truth(rays: RayDraw, tracks: Tracks) -> dict[str, Any]:
         "speed_m_s": tracks.speed_m_s,
         "sample_interval_s": geometry.SAMPLE_INTERVAL_S,
     }
-
-
-def _check(n_users: int, n_snapshots: int, speed_km_h: float, spec_version: str) -> None:
-    for name, count in {"n_users": n_users, "n_snapshots": n_snapshots}.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ValueError(f"{name} must be an integer of at least 1. Got {count!r}.")
-    if not 0 <= speed_km_h < np.inf:
-        raise ValueError(f"speed_km_h must be a finite number that is not negative. Got {speed_km_h!r}.")
-    if spec_version not in get_args(SpecVersion):
-        raise ValueError(f"Unknown spec_version {spec_version!r}. Known are: {', '.join(get_args(SpecVersion))}.")
