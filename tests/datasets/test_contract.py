@@ -1,6 +1,8 @@
 """Every data set of the registry against the shapes, ranges and class counts that its description promises."""
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy.sparse import issparse
 
 from mvlvm import NGMVLVM
 from mvlvm.datasets import list as list_names
-from mvlvm.datasets import load
+from mvlvm.datasets import load, options
 from mvlvm.datasets.registry import REGISTRY
 from mvlvm.errors import ViewError
 from tests.datasets.at_hand import need
@@ -157,3 +159,11 @@ def test_an_estimator_takes_it_as_it_is(name):
 def test_gaps_reach_the_estimators_as_missing_and_are_never_filled(name):
     with pytest.raises(ViewError, match="contains NaN"):
         NGMVLVM().fit(load(name))
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_page_names_every_set_with_all_its_options(name):
+    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text().splitlines()
+    (line,) = [line for line in page if line.startswith("|") and f"`{name}`" in line.split("|")[1]]
+    named = re.findall(r"`(\w+)`", line.split("|")[5])
+    assert named == list(options(name))
