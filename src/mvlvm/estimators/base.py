@@ -20,6 +20,7 @@ from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.start import starting_latents
 from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
+from mvlvm.models.observed import ObservedView
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
 from mvlvm.views.checking import as_views
 from mvlvm.views.scaling import fit_scalings
@@ -40,7 +41,8 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
 
         Args:
             views: a matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames, a dict of them with the
-                views' names, or a MuData. All have the same samples in their rows. Sparse views are made dense.
+                views' names, or a MuData. All have the same samples in their rows. NaN is a missing entry, a row of
+                NaN a missing view. Sparse views are made dense.
             y: ignored; there for scikit-learn.
 
         Returns:
@@ -55,7 +57,8 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         options = check_fit_options(parameters)
         data = as_views(views)
         view_options = check_view_options(parameters, self._kernel(), data.names)
-        scalings = fit_scalings(data.arrays, {name: view.scale for name, view in view_options.items()})
+        scales = {name: view.scale for name, view in view_options.items()}
+        scalings = fit_scalings(data.arrays, scales, data.layout.columns)
         Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in data.arrays.items()]
         start = starting_latents(parameters["init"], Ys, options.n_components).to(options.dtype)
 
@@ -63,9 +66,10 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         generator = make_generator(seed, Stream.TRAINING, options.device)
         mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
         model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
-        history = fit_model(model, Ys, options, view_options, generator)
-        fitted = condition_on_data(model, Ys, scalings, data.layout, seed)
-        self.adopt(fitted, record_fit(fitted, Ys, history))
+        seen = [ObservedView(Y) for Y in Ys]
+        history = fit_model(model, seen, options, view_options, generator)
+        fitted = condition_on_data(model, seen, scalings, data.layout, seed)
+        self.adopt(fitted, record_fit(fitted, seen, history))
         return self
 
     def fit_transform(self, views: Any, y: Any = None) -> Float[np.ndarray, "N D"]:
@@ -128,6 +132,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def adopt(self, fitted: FittedModel, record: FitRecord) -> None:

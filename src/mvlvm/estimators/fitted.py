@@ -13,6 +13,7 @@ from mvlvm import defaults
 from mvlvm.errors import NumericalError
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.observed import ObservedView
 from mvlvm.models.prediction import Prediction, WeightPosterior, average_over_draws, infer_weights
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History
@@ -129,34 +130,34 @@ class FitRecord:
 
 @torch.no_grad()
 def condition_on_data(
-    model: MultiViewLVM, Ys: Sequence[Float[Tensor, "N _"]], scalings: Mapping[str, Scaling], layout: Layout, seed: int
+    model: MultiViewLVM, views: Sequence[ObservedView], scalings: Mapping[str, Scaling], layout: Layout, seed: int
 ) -> FittedModel:
     """Condition the views' weights on the data, so that the model can predict without them."""
     generator = make_generator(seed, Stream.WEIGHTS, model.latent.mean.device)
-    views = {
+    fitted = {
         name: FittedView(
             scalings[name],
             tuple(
-                infer_weights(view, model.latent, Y, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
+                infer_weights(view, model.latent, seen, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
                 for _ in range(defaults.N_DRAWS_PREDICT)
             ),
             view.noise_variance.double(),
         )
-        for name, view, Y in zip(scalings, model.feature_views, Ys, strict=True)
+        for name, view, seen in zip(scalings, model.feature_views, views, strict=True)
     }
-    return FittedModel(model, views, layout, seed)
+    return FittedModel(model, fitted, layout, seed)
 
 
 @torch.no_grad()
-def record_fit(fitted: FittedModel, Ys: Sequence[Float[Tensor, "N _"]], history: History) -> FitRecord:
+def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: History) -> FitRecord:
     """Note how the fit went, while the scaled views are still at hand."""
     model = fitted.model
     generator = make_generator(fitted.seed, Stream.BOUND, model.latent.mean.device)
     explained = {
-        name: 1 - float((Y - view.mean(model.latent)).square().sum() / Y.square().sum())
-        for (name, view), Y in zip(fitted.views.items(), Ys, strict=True)
+        name: 1 - float(seen.squares(seen.Y - seen.of(view.mean(model.latent))) / seen.squares(seen.Y))
+        for (name, view), seen in zip(fitted.views.items(), views, strict=True)
     }
-    elbo = model.elbo(Ys, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
+    elbo = model.elbo(views, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
     if not math.isfinite(elbo):
         raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
     return FitRecord(history.as_arrays(), str(history.stop_reason), elbo, explained)

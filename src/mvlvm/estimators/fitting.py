@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from mvlvm.errors import ConvergenceWarning
 from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.evidence.elbo import WeightedElbo
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.observed import ObservedView
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.loop import train
@@ -21,22 +20,22 @@ from mvlvm.training.progress import progress_bar, silent
 
 def fit_model(
     model: MultiViewLVM,
-    Ys: Sequence[Float[Tensor, "N _"]],
+    views: Sequence[ObservedView],
     options: FitOptions,
     view_options: Mapping[str, ViewOptions],
     generator: torch.Generator,
 ) -> History:
     """Train a model on scaled views.
 
-    The tolerance is given per entry of the data, so that it means the same for large and small data sets.
+    The tolerance is given per observed entry, so that it means the same for large and small data sets.
     """
     weights = torch.tensor([view.weight for view in view_options.values()], dtype=torch.float64, device=options.device)
 
     def objective(generator: torch.Generator) -> WeightedElbo:
-        elbo = model.elbo(Ys, generator, n_draws=options.n_draws)
+        elbo = model.elbo(views, generator, n_draws=options.n_draws)
         return WeightedElbo(elbo, weights, options.latent_kl_weight)
 
-    n_entries = sum(Y.numel() for Y in Ys)
+    n_entries = sum(view.n_observed for view in views)
     config = TrainConfig(
         max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * n_entries
     )  # fmt: skip

@@ -117,18 +117,20 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
         arrays[f"view.{i}.mean"] = view.scaling.mean
         arrays[f"view.{i}.factor"] = view.scaling.factor
         arrays[f"view.{i}.kept"] = view.scaling.kept
+        arrays[f"view.{i}.seen"] = view.scaling.seen
         for k, posterior in enumerate(view.posteriors):
             tensors[f"view.{i}.draw.{k}.w1"] = posterior.features.points.w1
             tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
             tensors[f"view.{i}.draw.{k}.alpha"] = posterior.features.alpha
             tensors[f"view.{i}.draw.{k}.mean"] = posterior.mean
             tensors[f"view.{i}.draw.{k}.covariance"] = posterior.covariance
+            tensors[f"view.{i}.draw.{k}.inflation"] = posterior.inflation
     return arrays | {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
 def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     state = {
-        name.removeprefix("model."): torch.from_numpy(array.copy())
+        name.removeprefix("model."): torch.tensor(array)
         for name, array in arrays.items()
         if name.startswith("model.")
     }
@@ -143,18 +145,20 @@ def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
 
 def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
     def tensor(name: str) -> Tensor:
-        return torch.from_numpy(arrays[f"view.{i}.{name}"].copy())
+        return torch.tensor(arrays[f"view.{i}.{name}"])
 
     mean, factor, kept = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept"))
+    seen = arrays.get(f"view.{i}.seen", np.ones_like(kept))  # format 1 knew complete views only
     posteriors = tuple(
         WeightPosterior(
             FeatureMap(SpectralPoints(tensor(f"draw.{k}.w1"), tensor(f"draw.{k}.w2")), tensor(f"draw.{k}.alpha")),
             tensor(f"draw.{k}.mean"),
             tensor(f"draw.{k}.covariance"),
+            tensor(f"draw.{k}.inflation") if f"view.{i}.draw.{k}.inflation" in arrays else torch.ones(kept.sum()).double(),
         )
         for k in range(view["n_draws"])
     )
-    return FittedView(Scaling(mean, factor, kept, view["scale"]), posteriors, tensor("noise_variance"))
+    return FittedView(Scaling(mean, factor, kept, seen, view["scale"]), posteriors, tensor("noise_variance"))
 
 
 def plain(parameter: str, value: Any) -> Any:

@@ -8,8 +8,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
+from mvlvm.evidence.hidden_entries import hidden_log_evidence
 from mvlvm.evidence.random_features import log_evidence
 from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.observed import ObservedView
 from mvlvm.models.spectral_mixture import AbstractMixture
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
@@ -41,11 +43,18 @@ class FeatureView(nn.Module):
         """Draw fresh spectral points, W^v ~ p(W^v)."""
         return self.mixture(self.n_points, generator)
 
-    def log_evidence(self, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], generator: torch.Generator) -> Scalar:
-        """Estimate the view's log evidence given latents, by one draw of spectral points."""
-        Phi = self.draw_features(generator)(X)
+    def log_evidence(self, view: ObservedView, X: Float[Tensor, "N D"], generator: torch.Generator) -> Scalar:
+        """Estimate the log evidence of what was seen given latents, by one draw of spectral points.
+
+        Where single entries are hidden it is a lower bound, and their guesses move a step.
+        """
+        Phi = self.draw_features(generator)(view.of(X))
         with self.named_in_errors():
-            return log_evidence(Y, Phi, self.noise_variance)
+            if view.hidden is None:
+                return log_evidence(view.Y, Phi, self.noise_variance)
+            bound = hidden_log_evidence(view.Y, view.hidden, Phi, self.noise_variance)
+        view.guess(bound.Z)
+        return bound.value
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.observed import ObservedView
 
 
 class MultiViewLVM(nn.Module):
@@ -29,17 +29,17 @@ class MultiViewLVM(nn.Module):
         """The views' modules, with their type."""
         return [view for view in self.views if isinstance(view, FeatureView)]
 
-    def elbo(self, Ys: Sequence[Float[Tensor, "N _"]], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
+    def elbo(self, views: Sequence[ObservedView], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
         """Estimate the evidence lower bound, the body of Alg. 1.
 
         Args:
-            Ys: the views, in the order of the modules.
+            views: what was seen, in the order of the modules.
             generator: source of the draws of X and W.
             n_draws: the paper's I.
         """
         draws = []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
-            terms = [view.log_evidence(Y, X, generator) for view, Y in zip(self.feature_views, Ys, strict=True)]
+            terms = [view.log_evidence(seen, X, generator) for view, seen in zip(self.feature_views, views, strict=True)]
             draws.append(torch.stack(terms))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())

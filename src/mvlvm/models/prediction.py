@@ -12,7 +12,9 @@ from mvlvm.linalg.cholesky import cholesky, factor
 from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.hidden_weights import infer_with_gaps
 from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.observed import ObservedView
 from mvlvm.shapes import Scalar
 
 
@@ -30,12 +32,14 @@ class WeightPosterior:
     Attributes:
         features: the feature map phi.
         mean: the posterior means B of the weights of every column.
-        covariance: their posterior covariance, the same for every column.
+        covariance: their posterior covariance, the same for every column but for `inflation`.
+        inflation: what the covariance is to be multiplied by in each column; one where nothing is hidden.
     """
 
     features: FeatureMap
     mean: Float[Tensor, "F M"]
     covariance: Float[Tensor, "F F"]
+    inflation: Float[Tensor, " M"]
 
     def mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
         r"""Give the expected function values at normally distributed latents, $E[\phi]^\top B$, exactly."""
@@ -53,7 +57,7 @@ class WeightPosterior:
         variance = torch.zeros_like(center)
         for X in draws:
             Phi = self.features(X).double()
-            of_weights = ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True)
+            of_weights = ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
             of_latent = (Phi @ self.mean - center).square()
             variance = variance + (of_weights + of_latent) / len(draws)
         return Prediction(center, variance)
@@ -61,7 +65,7 @@ class WeightPosterior:
     def draw(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw one function of the view and give its values."""
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
-        return self.features(X).double() @ (self.mean + cholesky(self.covariance) @ eps)
+        return self.features(X).double() @ (self.mean + self.inflation.sqrt() * (cholesky(self.covariance) @ eps))
 
     def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give the squared slope along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
@@ -75,7 +79,7 @@ class WeightPosterior:
 def infer_weights(
     view: FeatureView,
     latent: GaussianLatent,
-    Y: Float[Tensor, "N M"],
+    seen: ObservedView,
     *,
     n_latent_draws: int,
     generator: torch.Generator,
@@ -84,19 +88,23 @@ def infer_weights(
 
     $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
 
-    the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
+    the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X. Where
+    single entries are hidden, the sums of every column go over the rows in which it was seen
+    (`models/hidden_weights.py`).
     """
     features = view.draw_features(generator)
     s = view.noise_variance.double()
-    gram, mean_Phi = 0.0, 0.0
-    for _ in range(n_latent_draws):
-        Phi = features(latent.sample(generator)).double()
-        gram = gram + Phi.T @ Phi / n_latent_draws
-        mean_Phi = mean_Phi + Phi / n_latent_draws
-    # a saved model is read back in row-major order, and products depend on the order in their last bits
+    Phis = [features(seen.of(latent.sample(generator))).double() for _ in range(n_latent_draws)]
     with view.named_in_errors():
-        inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
-    return WeightPosterior(features, inverse @ (torch.as_tensor(mean_Phi).T @ Y.double()), s * inverse)
+        if seen.hidden is not None:
+            mean, covariance, inflation = infer_with_gaps(seen.Y, ~seen.hidden, Phis, s)
+            return WeightPosterior(features, mean, covariance, inflation)
+        gram = sum((Phi.T @ Phi for Phi in Phis[1:]), Phis[0].T @ Phis[0]) / len(Phis)
+        # a saved model is read back in row-major order, and products depend on the order in their last bits
+        inverse = factor(add_to_diagonal(gram, s)).inverse().contiguous()
+    mean_Phi = torch.stack(Phis).mean(dim=0)
+    mean = inverse @ (mean_Phi.T @ seen.Y.double())
+    return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))
 
 
 def average_over_draws(predictions: Sequence[Prediction], noise_variance: Scalar) -> Prediction:

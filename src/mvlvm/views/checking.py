@@ -39,6 +39,7 @@ def as_views(views: Any) -> Views:
     for name, array in arrays.items():
         _check_size(name, array)
         _check_finite(name, array, tables[name])
+        _check_observed(name, array)
         _check_range(name, array)
     return Views(arrays, layout_of(container, tables))
 
@@ -161,7 +162,7 @@ def _check_size(name: str, array: Float[np.ndarray, "N M"]) -> None:
 
 
 def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    largest = np.abs(array).max()
+    largest = np.nanmax(np.abs(array))
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise ViewError(
             f"The largest entry of view '{name}' must lie between {_SMALLEST:g} and {_LARGEST:g} in magnitude. "
@@ -170,15 +171,21 @@ def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
 
 
 def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> None:
-    bad = ~np.isfinite(array)
-    if not bad.any():
+    infinite = np.isinf(array)
+    if not infinite.any():
         return
-    row, column = (int(place) for place in np.argwhere(bad)[0])
+    row, column = (int(place) for place in np.argwhere(infinite)[0])
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
-    kind = "NaN" if np.isnan(array[row, column]) else "infinity"
-    empty = int(np.isnan(array).all(axis=1).sum())
-    absent = f"; {empty} of its {len(array)} rows have no entry at all" if empty else ""
     raise ViewError(
-        f"View '{name}' contains {kind}: {bad.sum()} of its {array.size} entries are not finite, the first in row "
-        f"{row}, column {label}{absent}. Remove those rows or fill those entries."
+        f"View '{name}' contains infinity: {infinite.sum()} of its {array.size} entries are infinite, the first in row "
+        f"{row}, column {label}. Put NaN where an entry is missing."
     )
+
+
+def _check_observed(name: str, array: Float[np.ndarray, "N M"]) -> None:
+    n_rows = int((~np.isnan(array)).any(axis=1).sum())
+    if n_rows < _FEWEST_ROWS:
+        raise ViewError(
+            f"View '{name}' must be observed in at least {_FEWEST_ROWS} rows. Got {n_rows}: all others are NaN "
+            "throughout. Leave the view out."
+        )

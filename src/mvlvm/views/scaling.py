@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -29,15 +29,17 @@ class Scaling:
     """How one view was centred and scaled, and which of its columns the model sees.
 
     Attributes:
-        mean: the column means.
+        mean: the column means over what was observed.
         factor: what each centred column was divided by.
-        kept: which columns vary; the others are constant and left out of the model.
+        kept: which columns vary; the others are constant, or were never observed, and left out of the model.
+        seen: which columns were ever observed.
         scale: the kind of scaling.
     """
 
     mean: Float[np.ndarray, " M"]
     factor: Float[np.ndarray, " M"]
     kept: Bool[np.ndarray, " M"]
+    seen: Bool[np.ndarray, " M"]
     scale: Scale
 
     def apply(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
@@ -45,14 +47,14 @@ class Scaling:
         return ((Y - self.mean) / self.factor)[:, self.kept]
 
     def undo(self, Y: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
-        """Go back to the data's own units; constant columns get their constant."""
-        full = np.tile(self.mean, (len(Y), 1))
+        """Go back to the data's own units; constant columns get their constant, those never observed are NaN."""
+        full = np.tile(np.where(self.seen, self.mean, np.nan), (len(Y), 1))
         full[:, self.kept] += Y * self.factor[self.kept]
         return full
 
     def undo_std(self, std: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
-        """Give standard deviations in the data's own units; those of constant columns are zero."""
-        full = np.zeros((len(std), len(self.mean)))
+        """Give standard deviations in the data's own units; zero for constant columns, NaN for those never observed."""
+        full = np.tile(np.where(self.seen, 0.0, np.nan), (len(std), 1))
         full[:, self.kept] = std * self.factor[self.kept]
         return full
 
@@ -62,19 +64,22 @@ class Scaling:
 
 
 def fit_scalings(
-    views: Mapping[str, Float[np.ndarray, "N _"]], scales: Mapping[str, Scale | Literal["auto"]]
+    views: Mapping[str, Float[np.ndarray, "N _"]],
+    scales: Mapping[str, Scale | Literal["auto"]],
+    columns: Mapping[str, Any] | None = None,
 ) -> dict[str, Scaling]:
     """Choose how to centre and scale every view, and warn of columns that are left out.
 
     Args:
-        views: view name -> matrix.
+        views: view name -> matrix; NaN is missing.
         scales: view name -> what to do, see `fit_scaling`.
+        columns: view name -> column labels, for views that have them.
     """
-    scalings = {}
+    scalings, names = {}, columns or {}
     for name, Y in views.items():
         scalings[name] = fit_scaling(name, Y, scales[name])
-        if not scalings[name].kept.all():
-            warnings.warn(_about_constants(name, scalings[name].kept), ViewWarning, stacklevel=3)
+        for message in _about_columns_left_out(name, scalings[name], names.get(name)):
+            warnings.warn(message, ViewWarning, stacklevel=3)
     return scalings
 
 
@@ -90,8 +95,8 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     Raises:
         ViewError: no column varies.
     """
-    mean, std = Y.mean(axis=0), Y.std(axis=0)
-    kept = np.ptp(Y, axis=0) > _CONSTANT_TOLERANCE * np.abs(Y).max(axis=0)
+    seen = ~np.isnan(Y).all(axis=0)
+    mean, std, kept = _moments(Y, seen)
     if not kept.any():
         raise ViewError(f"View '{name}' is constant: none of its {Y.shape[1]} columns varies. Leave the view out.")
     chosen = choose_scale(Y[:, kept]) if scale == "auto" else scale
@@ -100,7 +105,7 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
         factor[kept] = std[kept]
     elif chosen == "view":
         factor[:] = np.sqrt(np.mean(std[kept] ** 2))
-    return Scaling(mean, factor, kept, chosen)
+    return Scaling(mean, factor, kept, seen, chosen)
 
 
 def choose_scale(Y: Float[np.ndarray, "N M"]) -> Scale:
@@ -113,17 +118,43 @@ def choose_scale(Y: Float[np.ndarray, "N M"]) -> Scale:
     M = Y.shape[1]
     if M == 1:
         return "column"
-    ends = (Y.min(axis=0), Y.max(axis=0))
+    ends = (np.nanmin(Y, axis=0), np.nanmax(Y, axis=0))
     share_of_common_end = max(np.unique(end, return_counts=True)[1].max() / M for end in ends)
-    low, high = np.quantile(Y.std(axis=0), (0.05, 0.95))
+    low, high = np.quantile(np.nanstd(Y, axis=0), (0.05, 0.95))
     alike = M >= _MANY_COLUMNS and high <= _LIKE_SPREAD * low
     return "view" if share_of_common_end > _MOST or alike else "column"
 
 
-def _about_constants(name: str, kept: Bool[np.ndarray, " M"]) -> str:
-    constant = np.flatnonzero(~kept)
-    listed = ", ".join(map(str, constant[:_NAMES_SHOWN])) + (", ..." if len(constant) > _NAMES_SHOWN else "")
-    return (
-        f"View '{name}' has {len(constant)} constant column(s) ({listed}). They tell nothing about the latent; "
-        "the model leaves them out, and reconstructions give their constant back."
-    )
+def _moments(
+    Y: Float[np.ndarray, "N M"], seen: Bool[np.ndarray, " M"]
+) -> tuple[Float[np.ndarray, " M"], Float[np.ndarray, " M"], Bool[np.ndarray, " M"]]:
+    """Give mean and standard deviation of what was observed in every column, and which columns vary."""
+    mean, std, span, largest = np.zeros((4, Y.shape[1]))
+    columns = Y[:, seen]
+    mean[seen], std[seen] = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
+    span[seen] = np.nanmax(columns, axis=0) - np.nanmin(columns, axis=0)
+    largest[seen] = np.nanmax(np.abs(columns), axis=0)
+    return mean, std, span > _CONSTANT_TOLERANCE * largest
+
+
+def _about_columns_left_out(name: str, scaling: Scaling, labels: Any) -> list[str]:
+    never = ~scaling.seen
+    constant = scaling.seen & ~scaling.kept
+    messages = []
+    if constant.any():
+        messages.append(
+            f"View '{name}' has {constant.sum()} constant column(s) ({_listed(constant, labels)}). They tell nothing "
+            "about the latent; the model leaves them out, and reconstructions give their constant back."
+        )
+    if never.any():
+        messages.append(
+            f"View '{name}' has {never.sum()} column(s) without any entry ({_listed(never, labels)}). The model leaves "
+            "them out; they are NaN in what it predicts."
+        )
+    return messages
+
+
+def _listed(columns: Bool[np.ndarray, " M"], labels: Any) -> str:
+    places = np.flatnonzero(columns)
+    named = [str(place if labels is None else labels[place]) for place in places[:_NAMES_SHOWN]]
+    return ", ".join(named) + (", ..." if len(places) > _NAMES_SHOWN else "")

@@ -1,0 +1,47 @@
+r"""The weights of a view's features where single entries of the view are hidden.
+
+Every column has rows of its own, so every column m has a system of its own,
+
+    (E[Phi_m' Phi_m] + s I) b_m = E[Phi_m]' y_m,        Phi_m, y_m: the rows in which column m was seen
+
+and forming all of them would take M times the work of a complete view. They are solved side by side by conjugate
+gradients, which need products with Phi only; the system of an average column, which all resemble, makes them quick.
+
+The covariance of the weights is kept for the average column. A column that was seen in fewer rows knows its weights less
+well, in proportion.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from mvlvm.linalg.cholesky import factor
+from mvlvm.linalg.conjugate import solve_side_by_side
+from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.shapes import Scalar
+
+
+def infer_with_gaps(
+    Y: Float[Tensor, "N M"], seen: Bool[Tensor, "N M"], Phis: Sequence[Float[Tensor, "N F"]], s: Scalar
+) -> tuple[Float[Tensor, "F M"], Float[Tensor, "F F"], Float[Tensor, " M"]]:
+    """Give means, the covariance of an average column, and what to multiply it by in each column.
+
+    Args:
+        Y: the view; its hidden entries are not looked at.
+        seen: where it was seen.
+        Phis: features at several draws of the latents.
+        s: the noise variance.
+    """
+    weight = seen.double()
+    share = weight.mean(dim=0)
+    gram = sum((Phi.T @ Phi for Phi in Phis[1:]), Phis[0].T @ Phis[0]) / len(Phis)
+    average_inverse = factor(add_to_diagonal(share.mean() * gram, s)).inverse().contiguous()
+
+    def apply(B: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+        return sum((Phi.T @ (weight * (Phi @ B)) for Phi in Phis), torch.zeros_like(B)) / len(Phis) + s * B
+
+    target = torch.stack(list(Phis)).mean(dim=0).T @ (weight * Y.double())
+    mean = solve_side_by_side(apply, target, precondition=average_inverse).contiguous()
+    return mean, s * average_inverse, share.mean() / share

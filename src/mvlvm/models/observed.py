@@ -1,0 +1,52 @@
+"""What was seen of a view: the rows it has, and the entries among them that are hidden."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+class ObservedView:
+    """The observed rows of one view, with a guess in every gap.
+
+    A row without any entry is no row of the view. Where single entries of the other rows are hidden, their guesses start
+    at zero, the mean of a scaled column, and move with training (`evidence/hidden_entries.py`).
+
+    Args:
+        Y: the scaled view; NaN is missing.
+
+    Attributes:
+        Y: its observed rows, guesses included.
+        rows: which rows of the latent they are; None if all.
+        hidden: where the guesses are; None if there are none.
+    """
+
+    def __init__(self, Y: Float[Tensor, "N M"]) -> None:
+        missing = torch.isnan(Y)
+        seen = ~missing.all(dim=1)
+        self.rows: Int[Tensor, " R"] | None = None if seen.all() else seen.nonzero().squeeze(1)
+        hidden = missing[seen]
+        self.hidden: Bool[Tensor, "R M"] | None = hidden if hidden.any() else None
+        self.Y: Float[Tensor, "R M"] = Y if self.complete else Y[seen].nan_to_num(nan=0.0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.rows is None and self.hidden is None
+
+    @property
+    def n_observed(self) -> int:
+        """The number of observed entries."""
+        return self.Y.numel() - (0 if self.hidden is None else int(self.hidden.sum()))
+
+    def of(self, X: Float[Tensor, "N _"]) -> Float[Tensor, "R _"]:
+        """Give the rows of a matrix that the view has."""
+        return X if self.rows is None else X[self.rows]
+
+    def guess(self, Z: Float[Tensor, "R M"]) -> None:
+        """Take over better guesses for the hidden entries."""
+        self.Y = Z.detach()
+
+    def squares(self, residuals: Float[Tensor, "R M"]) -> Float[Tensor, ""]:
+        """Give the sum of squares over the observed entries."""
+        squared = residuals.square()
+        return (squared if self.hidden is None else squared.masked_fill(self.hidden, 0.0)).sum()
