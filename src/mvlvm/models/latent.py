@@ -19,8 +19,9 @@ class GaussianLatent(nn.Module):
 
     def __init__(self, mean: Float[Tensor, "N D"], std: float) -> None:
         super().__init__()
-        self.mean = nn.Parameter(mean.clone())
-        self.raw_std = nn.Parameter(torch.full_like(mean, raw_positive(std)))
+        # row by row as in a saved model: the order in memory shows in the last bits of what is computed from them
+        self.mean = nn.Parameter(mean.clone(memory_format=torch.contiguous_format))
+        self.raw_std = nn.Parameter(torch.full_like(self.mean, raw_positive(std)))
 
     @property
     def std(self) -> Float[Tensor, "N D"]:
