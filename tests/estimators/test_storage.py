@@ -34,6 +34,16 @@ def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
     np.testing.assert_array_equal(there["relevance"], fitted.relevance_)
 
 
+def test_wide_views_reconstruct_identical_arrays(tmp_path):
+    # with more columns than rows the start comes column by column out of its decomposition
+    Y = np.random.default_rng(0).normal(size=(60, 150))
+    est = NGMVLVM(n_components=5, max_iter=5, tol=0.0, random_state=0).fit(Y)
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    np.testing.assert_array_equal(loaded.embedding_std_, est.embedding_std_)
+    np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
+
+
 def test_everything_a_fit_gave_survives(fitted, tmp_path):
     fitted.save(tmp_path)
     loaded = mvlvm.load(tmp_path)
