@@ -5,6 +5,7 @@ from mvlvm.errors import NumericalError
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.observed import ObservedView
 from mvlvm.models.spectral_mixture import SpectralMixture
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
@@ -25,7 +26,7 @@ def drawing_model(generator):
 
 
 def random_views(generator, widths=WIDTHS):
-    return [normal((15, M), generator) for M in widths]
+    return [ObservedView(normal((15, M), generator)) for M in widths]
 
 
 def seeded(seed=5):
@@ -44,7 +45,7 @@ def test_all_views_look_at_one_and_the_same_draw_of_the_latent(generator):
 def test_identical_views_have_identical_evidence(generator):
     view = fixed_view(generator)
     model = MultiViewLVM(GaussianLatent(normal((15, 2), generator), 0.5), [view, view])
-    Y = normal((15, 3), generator)
+    Y = ObservedView(normal((15, 3), generator))
     one, other = model.elbo([Y, Y], generator).reconstruction
     assert one == other
 

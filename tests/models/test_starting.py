@@ -56,3 +56,19 @@ def test_more_components_than_directions_are_refused(N, generator):
     views = [root @ normal((2, M), generator) for M in (4, 6)]
     with pytest.raises(ViewError, match=r"n_components=3 is too large.*rank 2.*n_components <= 2"):
         pca_start(views, 3)
+
+
+def test_gaps_are_filled_by_the_components_themselves(generator):
+    """Views of rank two, a tenth of their entries and some whole rows hidden: the start is that of whole views."""
+    root = normal((200, 2), generator)
+    views = [root @ normal((2, M), generator) for M in (8, 12)]
+    views = [Y - Y.mean(dim=0) for Y in views]
+    hidden = [Y.masked_fill(torch.rand(Y.shape, generator=generator) < 0.1, float("nan")) for Y in views]
+    hidden[1][:20] = float("nan")
+    whole, found = pca_start(views, 2), pca_start(hidden, 2)
+    fit = torch.linalg.lstsq(found, whole).solution
+    unexplained = (whole - found @ fit).square().sum() / whole.square().sum()
+    zeros = pca_start([Y.nan_to_num(nan=0.0) for Y in hidden], 2)
+    fit = torch.linalg.lstsq(zeros, whole).solution
+    assert unexplained < 0.02
+    assert unexplained < 0.5 * (whole - zeros @ fit).square().sum() / whole.square().sum()

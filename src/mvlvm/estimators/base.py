@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_integer
 from mvlvm.estimators import storage
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
-from mvlvm.estimators.fitting import fit_model
+from mvlvm.estimators.fitting import fit_model, warn_of_empty_rows
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.start import starting_latents
@@ -67,6 +67,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
         model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
         seen = [ObservedView(Y) for Y in Ys]
+        warn_of_empty_rows(seen, len(start))
         history = fit_model(model, seen, options, view_options, generator)
         fitted = condition_on_data(model, seen, scalings, data.layout, seed)
         self.adopt(fitted, record_fit(fitted, seen, history))

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import torch
 
-from mvlvm.errors import ConvergenceWarning
+from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.evidence.elbo import WeightedElbo
 from mvlvm.models.multiview import MultiViewLVM
@@ -44,6 +44,20 @@ def fit_model(
         history = train(model.parameters(), objective, config, generator, watch=watch)
     _warn_if_unfinished(history, options, rise_per_entry=history.last_rise / n_entries)
     return history
+
+
+def warn_of_empty_rows(views: Sequence[ObservedView], n_samples: int) -> None:
+    """Say how many rows have no entry in any view."""
+    if any(view.rows is None for view in views):
+        return
+    seen = torch.cat([view.rows for view in views if view.rows is not None]).unique()
+    if len(seen) < n_samples:
+        warnings.warn(
+            f"There are {n_samples - len(seen)} row(s) without an entry in any view. Their latents stay at the prior, "
+            "mean 0 and standard deviation 1. Drop them if they tell you nothing.",
+            ViewWarning,
+            stacklevel=4,
+        )
 
 
 def _warn_if_unfinished(history: History, options: FitOptions, *, rise_per_entry: float) -> None:

@@ -130,9 +130,7 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
 
 def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     state = {
-        name.removeprefix("model."): torch.tensor(array)
-        for name, array in arrays.items()
-        if name.startswith("model.")
+        name.removeprefix("model."): torch.tensor(array) for name, array in arrays.items() if name.startswith("model.")
     }
     mixtures = {view["name"]: (view["kernel"], view["n_mixtures"]) for view in header["views"]}
     generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
@@ -148,13 +146,16 @@ def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
         return torch.tensor(arrays[f"view.{i}.{name}"])
 
     mean, factor, kept = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept"))
-    seen = arrays.get(f"view.{i}.seen", np.ones_like(kept))  # format 1 knew complete views only
+    # format 1 knew complete views only, and kept neither of these
+    seen, complete = arrays.get(f"view.{i}.seen", np.ones_like(kept)), torch.ones(int(kept.sum())).double()
     posteriors = tuple(
         WeightPosterior(
             FeatureMap(SpectralPoints(tensor(f"draw.{k}.w1"), tensor(f"draw.{k}.w2")), tensor(f"draw.{k}.alpha")),
             tensor(f"draw.{k}.mean"),
             tensor(f"draw.{k}.covariance"),
-            tensor(f"draw.{k}.inflation") if f"view.{i}.draw.{k}.inflation" in arrays else torch.ones(kept.sum()).double(),
+            tensor(f"draw.{k}.inflation")
+            if f"view.{i}.draw.{k}.inflation" in arrays
+            else torch.ones(kept.sum()).double(),
         )
         for k in range(view["n_draws"])
     )

@@ -11,7 +11,7 @@ which is largest at v_nm = 1 / P_nn, the variance of an entry given all others o
     bound = log N(Z | 0, K) + 1/2 sum_n h_n log(2 pi / P_nn),        h_n = number of hidden entries in row n
 
 for any Z, and tightest where (P Z)_nm = 0 at every hidden entry. There z_nm is the mean of the exact conditional
-distribution. One step goes from Z towards that point: along d_nm = -(P Z)_nm / P_nn, for every column as far as is best.
+distribution. One step goes from Z towards it: along d_nm = -(P Z)_nm / P_nn, for every column as far as is best.
 
 With U = P Phi and D = diag(h_n / P_nn), the part of the gradient that log N(Z | 0, K) does not have is
 

@@ -7,8 +7,8 @@ Every column has rows of its own, so every column m has a system of its own,
 and forming all of them would take M times the work of a complete view. They are solved side by side by conjugate
 gradients, which need products with Phi only; the system of an average column, which all resemble, makes them quick.
 
-The covariance of the weights is kept for the average column. A column that was seen in fewer rows knows its weights less
-well, in proportion.
+The covariance of the weights is kept for the average column. A column that was seen in fewer rows knows its weights
+less well, in proportion.
 """
 
 from collections.abc import Sequence

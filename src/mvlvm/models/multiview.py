@@ -40,6 +40,8 @@ class MultiViewLVM(nn.Module):
         draws = []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
-            terms = [view.log_evidence(seen, X, generator) for view, seen in zip(self.feature_views, views, strict=True)]
+            terms = [
+                view.log_evidence(seen, X, generator) for view, seen in zip(self.feature_views, views, strict=True)
+            ]
             draws.append(torch.stack(terms))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())

@@ -8,8 +8,8 @@ from torch import Tensor
 class ObservedView:
     """The observed rows of one view, with a guess in every gap.
 
-    A row without any entry is no row of the view. Where single entries of the other rows are hidden, their guesses start
-    at zero, the mean of a scaled column, and move with training (`evidence/hidden_entries.py`).
+    A row without any entry is no row of the view. Where single entries of the other rows are hidden, their guesses
+    start at zero, the mean of a scaled column, and move with training (`evidence/hidden_entries.py`).
 
     Args:
         Y: the scaled view; NaN is missing.

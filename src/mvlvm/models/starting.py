@@ -43,7 +43,7 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
 
 
 def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
-    """Fill gaps with the best matrix of a given rank: principal components and gaps, in turns, from the column means."""
+    """Fill gaps with the best matrix of a given rank: from the column means, components and gaps in turns."""
     missing = torch.isnan(Z)
     if not missing.any():
         return Z

@@ -1,0 +1,103 @@
+"""Fitting views with gaps."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mvlvm
+from mvlvm import NGMVLVM, ViewError, ViewWarning
+from mvlvm.datasets import load
+from mvlvm.evaluation import affine_r2
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return load("s-curve", kernels={"a": "rbf", "b": "rbf"}, n_samples=150, n_features=30, random_state=1)
+
+
+def with_gaps(curve, share, rows=()):
+    rng = np.random.default_rng(0)
+    views = {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in curve.items()}
+    views["b"][list(rows)] = np.nan
+    return views
+
+
+@pytest.fixture(scope="module")
+def fitted(curve):
+    return NGMVLVM(max_iter=300, tol=0.0, random_state=0).fit(with_gaps(curve, 0.2, range(20)))
+
+
+def test_the_latent_is_found_through_gaps(curve, fitted):
+    complete = NGMVLVM(max_iter=300, tol=0.0, random_state=0).fit(curve)
+    recovered, best = (affine_r2(curve.truth["latents"], est.embedding_) for est in (fitted, complete))
+    assert recovered > best - 0.05
+    assert np.isfinite(fitted.elbo_)
+
+
+def test_hidden_entries_are_predicted_far_better_than_by_their_column(curve, fitted):
+    views, mean = with_gaps(curve, 0.2, range(20)), fitted.reconstruct()
+    for name, Y in curve.items():
+        hidden = np.isnan(views[name])
+        error = (mean[name] - Y)[hidden]
+        column = (np.nanmean(views[name], axis=0) - Y)[hidden]
+        assert np.sqrt(np.mean(error**2)) < 0.4 * np.sqrt(np.mean(column**2)), name
+
+
+def test_error_bars_of_hidden_entries_are_honest(curve, fitted):
+    views = with_gaps(curve, 0.2, range(20))
+    mean, std = fitted.reconstruct(return_std=True)
+    hidden = np.isnan(views["a"])
+    inside = np.abs(mean["a"] - curve["a"])[hidden] < 1.96 * std["a"][hidden]
+    assert 0.88 < inside.mean() < 0.99
+
+
+def test_rows_without_a_view_are_as_if_the_view_had_never_had_them(curve):
+    """Only observed rows enter a view's evidence: what stands in the others' place cannot matter."""
+    rows = with_gaps(curve, 0.0, range(100, 150))
+    est = NGMVLVM(max_iter=20, tol=0.0, random_state=0)
+    one = est.fit(rows).embedding_
+    frame = pd.DataFrame(rows["b"]).mask(np.isnan(rows["b"]))
+    np.testing.assert_array_equal(est.fit({"a": rows["a"], "b": frame}).embedding_, one)
+
+
+def test_a_row_without_any_entry_stays_at_the_prior(curve):
+    views = {name: Y.copy() for name, Y in curve.items()}
+    for Y in views.values():
+        Y[7] = np.nan
+    with pytest.warns(ViewWarning, match="1 row.s. without an entry in any view"):
+        est = NGMVLVM(max_iter=600, tol=0.0, random_state=0).fit(views)
+    np.testing.assert_allclose(est.embedding_[7], 0, atol=0.05)
+    np.testing.assert_allclose(est.embedding_std_[7], 1, atol=0.1)
+
+
+def test_columns_that_were_never_seen_are_named_and_come_back_empty(curve):
+    frame = pd.DataFrame(curve["a"], columns=[f"gene {k}" for k in range(30)])
+    frame[["gene 3", "gene 9"]] = np.nan
+    with pytest.warns(ViewWarning, match=r"2 column\(s\) without any entry \(gene 3, gene 9\)"):
+        est = NGMVLVM(max_iter=5, tol=0.0, random_state=0).fit({"a": frame, "b": curve["b"]})
+    mean, std = est.reconstruct(return_std=True)
+    assert list(mean["a"].columns) == list(frame.columns)
+    assert mean["a"].columns[mean["a"].isna().any()].tolist() == ["gene 3", "gene 9"]
+    assert std["a"].columns[std["a"].isna().any()].tolist() == ["gene 3", "gene 9"]
+
+
+def test_a_view_that_was_never_seen_is_refused(curve):
+    with pytest.raises(ViewError, match="View 'b' must be observed in at least 2 rows. Got 0"):
+        NGMVLVM().fit({"a": curve["a"], "b": np.full((150, 3), np.nan)})
+
+
+def test_a_model_of_views_with_gaps_survives_a_file(fitted, tmp_path):
+    fitted.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    for one, other in zip(fitted.reconstruct(return_std=True), loaded.reconstruct(return_std=True), strict=True):
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_explained_variance_is_of_what_was_seen(curve, fitted):
+    views, mean = with_gaps(curve, 0.2, range(20)), fitted.reconstruct()
+    for name, Y in views.items():
+        seen = ~np.isnan(Y)
+        centred = (Y - np.nanmean(Y, axis=0))[seen]
+        expected = 1 - np.sum((Y - mean[name])[seen] ** 2) / np.sum(centred**2)
+        assert fitted.explained_variance_[name] == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,41 @@
+import torch
+
+from mvlvm.models.hidden_weights import infer_with_gaps
+from tests.mixtures import normal, uniform
+
+
+def draw_problem(generator, share=0.3):
+    Phis = [normal((40, 6), generator) for _ in range(3)]
+    return normal((40, 5), generator), uniform(0.0, 1.0, (40, 5), generator) > share, Phis
+
+
+def test_every_column_has_the_weights_of_the_rows_in_which_it_was_seen(generator):
+    Y, seen, Phis = draw_problem(generator)
+    s = torch.tensor(0.2, dtype=torch.float64)
+    mean, _, _ = infer_with_gaps(Y, seen, Phis, s)
+    for m in range(5):
+        rows = seen[:, m]
+        A = sum(Phi[rows].T @ Phi[rows] for Phi in Phis) / 3 + s * torch.eye(6, dtype=torch.float64)
+        expected = torch.linalg.solve(A, sum(Phi[rows].T for Phi in Phis) @ Y[rows, m] / 3)
+        torch.testing.assert_close(mean[:, m], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_hidden_entries_are_not_looked_at(generator):
+    Y, seen, Phis = draw_problem(generator)
+    s = torch.tensor(0.2, dtype=torch.float64)
+    one, other = (infer_with_gaps(Z, seen, Phis, s)[0] for Z in (Y, Y.masked_fill(~seen, 1e6)))
+    torch.testing.assert_close(one, other, rtol=1e-10, atol=0.0)
+
+
+def test_the_covariance_is_that_of_an_average_column_and_larger_for_those_seen_less(generator):
+    N = 4000
+    Phi, s = normal((N, 6), generator), torch.tensor(0.2, dtype=torch.float64)
+    seen = uniform(0.0, 1.0, (N, 2), generator) > torch.tensor([0.2, 0.6], dtype=torch.float64)
+    _, covariance, inflation = infer_with_gaps(normal((N, 2), generator), seen, [Phi], s)
+    for m in range(2):
+        rows = seen[:, m]
+        exact = s * torch.linalg.inv(Phi[rows].T @ Phi[rows] + s * torch.eye(6, dtype=torch.float64))
+        # rows are drawn, so the sums of a column vary by about 4 / sqrt(rows seen)
+        torch.testing.assert_close(
+            (covariance * inflation[m]).diagonal(), exact.diagonal(), rtol=4 / rows.sum().item() ** 0.5, atol=0.0
+        )
