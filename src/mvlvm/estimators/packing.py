@@ -153,9 +153,7 @@ def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
             FeatureMap(SpectralPoints(tensor(f"draw.{k}.w1"), tensor(f"draw.{k}.w2")), tensor(f"draw.{k}.alpha")),
             tensor(f"draw.{k}.mean"),
             tensor(f"draw.{k}.covariance"),
-            tensor(f"draw.{k}.inflation")
-            if f"view.{i}.draw.{k}.inflation" in arrays
-            else torch.ones(kept.sum()).double(),
+            tensor(f"draw.{k}.inflation") if f"view.{i}.draw.{k}.inflation" in arrays else complete,
         )
         for k in range(view["n_draws"])
     )

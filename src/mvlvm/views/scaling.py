@@ -95,7 +95,7 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     Raises:
         ViewError: no column varies.
     """
-    seen = ~np.isnan(Y).all(axis=0)
+    seen = np.asarray(~np.isnan(Y).all(axis=0))
     mean, std, kept = _moments(Y, seen)
     if not kept.any():
         raise ViewError(f"View '{name}' is constant: none of its {Y.shape[1]} columns varies. Leave the view out.")
