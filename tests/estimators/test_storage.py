@@ -44,6 +44,19 @@ def test_wide_views_reconstruct_identical_arrays(tmp_path):
     np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
 
 
+def test_a_model_of_the_first_format_is_read(fitted, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted.save(path)
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["mvlvm"])
+        arrays = {name: file.get_tensor(name) for name in file.keys() if not name.endswith(("seen", "inflation"))}  # noqa: SIM118
+    save_file(arrays, path, metadata={"mvlvm": json.dumps(header | {"format_version": 1})})
+    loaded = mvlvm.load(path)
+    for one, other in zip(loaded.reconstruct(return_std=True), fitted.reconstruct(return_std=True), strict=True):
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
 def test_everything_a_fit_gave_survives(fitted, tmp_path):
     fitted.save(tmp_path)
     loaded = mvlvm.load(tmp_path)
@@ -87,7 +100,7 @@ def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_pa
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header |= {"format_version": storage.FORMAT_VERSION + 1, "library_version": "9.9"}
     save_file(arrays, tmp_path / "newer", metadata={"mvlvm": json.dumps(header)})
-    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 2; this version.*up to 1"):
+    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 3; this version.*up to 2"):
         mvlvm.load(tmp_path / "newer")
 
 
