@@ -194,7 +194,7 @@ ROW_NAMES = {
     "written by R, one column": ('"x"\n"r1",1\n"r2",2\n', ["r1", "r2"]),
     "written by R, with commas": ("x,y\n1,5,6\n2,7,8\n", ["1", "2"]),
     "two words": ("Patient ID,x\n7,1\n3,2\n", ["7", "3"]),
-    "camel case": ("PatientID,x\n7,1\n3,2\n", ["7", "3"]),
+    "camel case": ("MouseID,x\n7,1\n3,2\n", ["7", "3"]),
     "a point": ("Sample.ID,x\n7,1\n3,2\n", ["7", "3"]),
     "R's own": ("Row.names,x\n7,1\n3,2\n", ["7", "3"]),
     "a hash": ("#id,x\n7,1\n3,2\n", ["7", "3"]),
@@ -202,7 +202,7 @@ ROW_NAMES = {
     "a counter before it": (",patient_id,x\n0,17,1\n1,12,2\n", ["17", "12"]),
     "a counter as pandas calls it": ("Unnamed: 0,patient_id,x\n0,17,1\n1,12,2\n", ["17", "12"]),
     "no counter before it": (",patient_id,x\n01,17,1\n02,12,2\n", ["01", "02"]),
-    "spaces around names": ("id , x\n a b ,1\nc ,2\n", ["a b", "c"]),
+    "spaces around names": ("id , x \n a b ,1\nc ,2\n", ["a b", "c"]),
     "spaces before quotes": ('x, "y"\n "a", "1", 3\n "b", "2", 4\n', ["a", "b"]),
     "a quote inside": ('id,x\n5" tube,1\n"6"" tube",2\n', ['5" tube', '6" tube']),
     "a line of spaces": ("id,x\na,1\n   \nb,2\n  \n", ["a", "b"]),
@@ -231,7 +231,9 @@ def test_columns_can_be_named_by_numbers_in_order(tmp_path):
     with pytest.warns(ViewWarning, match="table.csv was taken as names of columns: '400', '410.5', '420'. If it holds"):
         frame = read(text(tmp_path, "400,410.5,420\n1,2,3\n4,5,6\n"))["table"]
     assert list(frame.columns) == ["400", "410.5", "420"]
-    assert list(read(text(tmp_path, "id,7157,672\na,1,2\nb,3,4\n"))["table"].columns) == ["7157", "672"]
+    for first, row_names in (("id", "auto"), ("", "auto"), ("who", "who")):
+        path = text(tmp_path, f"{first},7157,672\na,1,2\nb,3,4\n")
+        assert list(read(path, row_names=row_names)["table"].columns) == ["7157", "672"]
 
 
 def test_row_names_can_be_named_or_denied(tmp_path):
@@ -398,6 +400,12 @@ def test_another_encoding_is_named(tmp_path):
 def test_trailing_empty_lines_do_no_harm(tmp_path):
     assert len(read(text(tmp_path, "x\n1\n2\n\n\n"))["table"]) == 2
     assert len(read(text(tmp_path, "\nid,x\na,1\n\nb,2\n"))["table"]) == 2
+    assert len(read(text(tmp_path, "id,x\ra,1\r \rb,2\r\r", "old.csv"))["old"]) == 2
+
+
+def test_a_row_of_a_tsv_without_any_entry_is_a_row(tmp_path):
+    frame = read(text(tmp_path, "x\ty\n1\t2\n\t\n3\t4\n", "t.tsv"))["t"]
+    np.testing.assert_array_equal(frame, [[1, 2], [np.nan, np.nan], [3, 4]])
 
 
 @pytest.mark.parametrize("suffix", [*WRITERS, "npy", "npz", "h5mu"])

@@ -67,11 +67,12 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
     labels = [outline.header[i] for i in kept]
     _check_labels(path, labels)
     pandas = require("pandas", "Reading CSV files")
-    frame = pandas.read_csv(
-        path, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
-        encoding=_ENCODING, skipinitialspace=True, keep_default_na=False, na_values=MISSING,
-        float_precision="round_trip", low_memory=False,
-    )  # fmt: skip
+    with _open(path, newline=None) as file:  # old ends of lines after spaces make pandas run out of memory
+        frame = pandas.read_csv(
+            file, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
+            skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
+            low_memory=False,
+        )  # fmt: skip
     if len(frame) != outline.n_rows:
         raise ViewError(
             f"The rows of {path} cannot be told apart: they are {outline.n_rows} or {len(frame)}. Write it again, "
@@ -86,7 +87,7 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
 
 def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
     """Read the header and some columns, and check that every row has as many entries as the header."""
-    with _open(path) as file:
+    with _open(path, newline="") as file:
         lines = _lines(path, file, separator)
         header = next(([label.strip() for label in row] for _, row in lines if row), [])
         if not header:
@@ -132,14 +133,14 @@ def _roles(outline: Outline, row_names: str | None) -> tuple[int | None, list[in
     return lead, [i for i in range(len(header)) if i not in left_out]
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, newline: str | None) -> Any:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     if opener is open:
         with path.open("rb") as file:
             compressed = file.read(len(_GZIP)) == _GZIP
         if compressed:
             raise ViewError(f"{path} is compressed by gzip, and its name must say so. Rename it to {path.name}.gz.")
-    return opener(path, "rt", encoding=_ENCODING, newline="")
+    return opener(path, "rt", encoding=_ENCODING, newline=newline)
 
 
 def _lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
