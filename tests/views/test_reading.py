@@ -75,6 +75,8 @@ def test_an_archive_gives_neither_masks_nor_names_that_are_numbers(tmp_path):
     np.savez(tmp_path / "d.npz", x=np.ones((3, 2)), x_names=np.array([7, 8]), x_mask=np.ones((3, 2), dtype=bool))
     views = read(tmp_path / "d.npz")
     assert {name: list(frame.columns) for name, frame in views.items()} == {"x": [0, 1]}
+    np.savez(tmp_path / "d.npz", data=np.ones((3, 2)), format=np.ones((3, 2)), shape=np.ones((3, 2)))
+    assert list(read(tmp_path / "d.npz")) == ["data", "format", "shape"]
     np.savez(tmp_path / "d.npz", mask=np.ones((3, 2), dtype=bool))
     with pytest.raises(ViewError, match=r"at least one array of numbers.*Got: mask \(3, 2\) of bool"):
         read(tmp_path / "d.npz")
@@ -179,7 +181,8 @@ def test_positions_are_not_trusted_where_files_begin_with_the_same_column(tmp_pa
     assert list(read(tmp_path / "d.npz")) == ["l", "r"]
     np.save(tmp_path / "c.npy", np.ones((2, 2)))
     np.save(tmp_path / "d.npy", np.ones((2, 2)))
-    assert list(read([tmp_path / "c.npy", tmp_path / "d.npy"])) == ["c", "d"]
+    np.save(tmp_path / "e.npy", np.ones((2, 0)))
+    assert list(read([tmp_path / f"{name}.npy" for name in "cde"])) == ["c", "d", "e"]
 
 
 ROW_NAMES = {
@@ -400,7 +403,7 @@ def test_another_encoding_is_named(tmp_path):
 def test_trailing_empty_lines_do_no_harm(tmp_path):
     assert len(read(text(tmp_path, "x\n1\n2\n\n\n"))["table"]) == 2
     assert len(read(text(tmp_path, "\nid,x\na,1\n\nb,2\n"))["table"]) == 2
-    assert len(read(text(tmp_path, "id,x\ra,1\r \rb,2\r\r", "old.csv"))["old"]) == 2
+    assert len(read(text(tmp_path, "id,x\ra,1\r\r b,2\r \r", "old.csv"))["old"]) == 2
 
 
 def test_a_row_of_a_tsv_without_any_entry_is_a_row(tmp_path):

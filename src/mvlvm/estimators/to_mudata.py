@@ -57,7 +57,7 @@ def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N
     fitted, wanted = est.model_.layout.row_names, list(mdata.obs_names)
     N = len(est.embedding_)
     numbers = [str(i) for i in range(N)]
-    if fitted is None and len(wanted) == N and set(wanted) == set(numbers):
+    if fitted is None and set(wanted) == set(numbers):
         fitted = numbers  # what AnnData calls rows without names, and keeps when they are put in another order
     if fitted == wanted or (fitted is None and len(wanted) == N):
         return np.arange(N)

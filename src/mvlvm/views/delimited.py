@@ -67,7 +67,7 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
     labels = [outline.header[i] for i in kept]
     _check_labels(path, labels)
     pandas = require("pandas", "Reading CSV files")
-    with _open(path, newline=None) as file:  # old ends of lines after spaces make pandas run out of memory
+    with _open(path, newline=None) as file:  # pandas can run out of memory on lines that end in \r
         frame = pandas.read_csv(
             file, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
             skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
