@@ -69,6 +69,9 @@ class Dataset(Mapping[str, Any]):
             mdata.obs["label"] = pandas.Series(labels, index=list(names)).reindex(mdata.obs_names)
         return mdata
 
+    __eq__ = object.__eq__  # not the mapping's, which would compare arrays as if they were numbers
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
+
     def __getitem__(self, view: str) -> Any:
         return self.views[view]
 

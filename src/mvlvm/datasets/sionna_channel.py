@@ -82,7 +82,8 @@ def simulate_channel(
     return replace(
         data,
         truth=_truth(rays, tracks),
-        origin=f"Simulated with Sionna: 3GPP TR 38.901 {spec_version}, UMa, outdoor to indoor.",
+        origin="Simulated with Sionna (J. Hoydis et al., NVIDIA): "
+        f"3GPP TR 38.901 {spec_version}, UMa, outdoor to indoor.",
     )
 
 
