@@ -45,11 +45,11 @@ def s_curve(
     check_integer(n_features, "n_features", at_least=1)
     check_number(noise_std, "noise_std", positive=False)
     rng = np.random.default_rng(seed)
-    X, angle = _flat_s(n_samples, rng)
-    latents = torch.as_tensor(X)
     try:
+        X, angle = _flat_s(n_samples, rng)
+        latents = torch.as_tensor(X)
         grams = {view: TRUE_KERNELS[kernel](latents, latents) for view, kernel in named.items()}
-    except RuntimeError as error:  # torch's way to say it
+    except (RuntimeError, ValueError) as error:  # how torch and NumPy say that
         raise MemoryError(f"kernel matrices of {n_samples} x {n_samples} do not fit into memory") from error
     return Dataset(
         {view: _draw_columns(K, n_features, noise_std, rng) for view, K in grams.items()},
