@@ -156,6 +156,21 @@ def test_labels_names_and_origin_are_complete(name):
     assert all((data.description, data.origin, data.licence))
 
 
+def test_channels_say_what_they_were_drawn_with():
+    assert REGISTRY["channel"].origin.endswith("seed 1, at the settings of the paper's table.")
+    assert "not the setting of the paper's table" in REGISTRY["channel-drift"].origin
+    for name in ("channel", "channel-drift", "channel-sionna"):
+        assert "unit length by default" in REGISTRY[name].description
+    data = load("channel-sionna", n_users=1, n_snapshots=2, spec_version="19.2", random_state=0)
+    assert "TR 38.901 19.2" in data.origin
+    assert data.description.endswith(" Loaded with n_users=1, n_snapshots=2, spec_version='19.2'.")
+
+
+@pytest.mark.parametrize("name", ["breast-tcga", "cll", "citeseq-pbmc", "nutrimouse"])
+def test_the_licence_of_a_package_is_not_taken_for_that_of_its_data(name):
+    assert REGISTRY[name].licence.lower().endswith("terms of the data are not stated.")
+
+
 @pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=need(*REGISTRY[name].files)) for name in TO_FIT])
 def test_an_estimator_takes_it_as_it_is(name):
