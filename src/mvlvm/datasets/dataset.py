@@ -87,6 +87,9 @@ class Dataset(Mapping[str, Any]):
                 f"{listed(repeated)}. Rename them: dataclasses.replace(data, rows=...)."
             )
 
+    __eq__ = object.__eq__  # not the mapping's, which would compare arrays as if they were numbers
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
+
     def __getitem__(self, view: str) -> Any:
         return self.views[view]
 
