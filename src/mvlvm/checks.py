@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 # Beyond this a setting means nothing, and the optimiser's float32 overflows.
 _LARGEST = 1e30
 
@@ -25,6 +27,13 @@ def check_number(value: Any, parameter: str, *, positive: bool) -> float:
     if not (number > 0 or (number == 0 and not positive)) or number > _LARGEST:
         raise ValueError(f"{parameter} must be a {'positive' if positive else 'non-negative'} number. Got {value!r}.")
     return number
+
+
+def check_flag(value: Any, parameter: str) -> bool:
+    """Give the value if it is True or False."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ValueError(f"{parameter} must be True or False. Got {value!r}.")
 
 
 def check_choice(value: Any, parameter: str, known: Sequence[Any]) -> Any:

@@ -25,4 +25,4 @@ class ConvergenceWarning(UserWarning):
 
 
 class ViewWarning(UserWarning):
-    """Part of a view is of no use to the model and was left out."""
+    """Part of a view is of no use to the model and was left out, or a file may not be what it was taken for."""

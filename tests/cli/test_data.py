@@ -1,4 +1,3 @@
-import os
 import re
 import subprocess
 import sys
@@ -15,8 +14,7 @@ from mvlvm.cli.main import app
 from mvlvm.datasets import store
 from mvlvm.datasets.loading import find_entry
 from mvlvm.errors import DataFileError
-
-needs_data = pytest.mark.skipif(not os.environ.get("MVLVM_DATA"), reason="MVLVM_DATA names no folder with data sets")
+from tests.datasets.at_hand import need
 
 
 @pytest.fixture
@@ -70,11 +68,13 @@ def refused(*arguments):
 def test_the_list_names_every_set_its_views_and_where_its_files_are(home, monkeypatch):
     monkeypatch.setattr(np, "load", lambda *args, **kwargs: pytest.fail("a file was read"))
     output = shown("list", "--data-home", home)
+    states = "embedded|made|here|to fetch|by hand|private"
     for name in datasets.list():
-        assert re.search(rf"\b{name} (embedded|here|to fetch|by hand) {', '.join(find_entry(name).views)}", output), (
-            name
-        )
+        assert re.search(rf"\b{name} ({states}) {', '.join(find_entry(name).views)}", output), name
     assert " digits-halves embedded left, right 1,797 handwritten digits of 8 x 8 pixels" in output
+    assert " s-curve made view1, view2" in output
+    assert " channel-sionna made real, imag" in output
+    assert " channel private real, imag" in output
     assert " mnist here image 70,000 handwritten digits" in output
     assert " mnist-svhn to fetch mnist, svhn" in output  # one of its two files is missing
     assert " cora to fetch content, citations" in output
@@ -92,15 +92,10 @@ def test_no_word_of_the_list_is_cut_in_a_narrow_window(bare, width):
     assert {"bioenergetics", "photographed", "lymphocytic"} <= words
 
 
-@pytest.mark.parametrize("name", datasets.list())
+@pytest.mark.parametrize("name", [pytest.param(name, marks=need(*find_entry(name).files)) for name in datasets.list()])
 def test_the_listed_views_are_those_that_are_loaded(name):
     entry = find_entry(name)
     assert entry.views, f"the registry's entry of {name} must name its views"
-    folder = os.environ.get("MVLVM_DATA")
-    if entry.files and not folder:
-        pytest.skip("MVLVM_DATA names no folder with data sets")
-    if not all(store.FileStore().locate(file) for file in entry.files):
-        pytest.skip(f"the files of {name} are not at hand")
     assert tuple(datasets.load(name, random_state=0).views) == entry.views
 
 
@@ -223,8 +218,35 @@ def test_a_bad_option_is_one_sentence(home, option, sentence):
 @pytest.mark.usefixtures("no_type_checks")
 def test_an_option_of_the_wrong_kind_is_named(home):
     sentence = refused("show", "mv-mnist", "--data-home", home, "--option", "angles=90")
-    assert "angles" in sentence
-    assert "90" in sentence
+    assert sentence == "mvlvm: angles must be a list. Got 90."
+
+
+@pytest.mark.parametrize("n_samples", [10**7, 10**12, 10**30])
+def test_more_than_memory_holds_is_one_sentence(bare, n_samples):
+    sentence = refused("show", "s-curve", "--option", f"n_samples={n_samples}")
+    assert sentence.startswith("mvlvm: 's-curve' does not fit into memory with these options: ")
+
+
+def test_a_package_that_is_not_installed_is_one_sentence(bare, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sionna.phy", None)
+    sentence = refused("show", "channel-sionna", "--option", "n_users=1")
+    assert sentence == 'mvlvm: Simulating channels needs Sionna. Install it with: pip install "mvlvm[channel]"'
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", "mnist"], ["fetch", "mnist"]])
+@pytest.mark.parametrize(
+    ("folder", "words"), [("~nosuch", "Got ~nosuch: there is no such user."), ("x" * 300, "File name too long.")]
+)
+def test_a_folder_that_cannot_be_is_one_sentence(bare, command, folder, words):
+    assert words in refused(*command, "--data-home", folder)
+
+
+def test_the_files_shown_are_those_that_were_read(bare, tmp_path):
+    images, names = np.zeros((10, 32, 32, 3), np.uint8), [f"class {k}" for k in range(10)]
+    np.savez(tmp_path / "cifar10.npz", X=images, y=np.arange(10), n_train=5, class_names=names)
+    np.savez(tmp_path / "cifar10_gray20.npz", X=images[..., 0], y=np.arange(10), n_train=5, class_names=names)
+    output = shown("show", "cifar", "--data-home", tmp_path, "--option", "size=32")
+    assert output.endswith(f"Files: cifar10.npz: {tmp_path / 'cifar10.npz'}")
 
 
 def test_an_option_is_not_given_twice(bare):
@@ -319,6 +341,13 @@ def test_another_set_gets_an_overview_alone_in_the_format_of_its_name(bare, tmp_
     assert place.read_bytes().startswith(start)
 
 
+def test_the_users_home_is_understood_in_the_name_of_a_figure(bare, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert f"what is missing: {tmp_path / 'x.png'}" in shown("show", "s-curve", "--plot", "~/x.png")
+    assert (tmp_path / "x.png").exists()
+    assert "Got ~nosuch/x.png: there is no such user." in refused("show", "s-curve", "--plot", "~nosuch/x.png")
+
+
 @pytest.mark.parametrize("file", ["figure.gif", "figure"])
 def test_an_unknown_ending_is_refused_before_anything_is_loaded(bare, tmp_path, file):
     sentence = refused("show", "mnist", "--plot", tmp_path / file)
@@ -364,15 +393,18 @@ def test_the_help_does_not_load_the_data_sets():
     assert {"list", "show", "fetch"} <= set(run.stdout.split())
 
 
-@needs_data
+def real(name, words, files):
+    return pytest.param(name, words, files, marks=need(*find_entry(name).files))
+
+
 @pytest.mark.parametrize(
     ("name", "words", "files"),
     [
-        ("cll", ["protein 200 x 4,316 float32", "164 whole rows", "IGHV mutated: 104", "unknown: 12"], 1),
-        ("breast-tcga", ["31.8 %; 70 whole rows", "LumA: 110"], 1),
-        ("cora", ["citations 2,708 x 2,708 uint8, sparse 0 to 2 none", "Neural Networks: 818"], 1),
-        ("mnist-svhn", ["svhn 16,000 x 3,072 uint8 0 to 255 none 32 x 32 x 3", "1: 3,041"], 2),
-        ("mfeat", ["pix 2,000 x 240 uint8 0 to 6 none 16 x 15"], 2),
+        real("cll", ["protein 200 x 4,316 float32", "164 whole rows", "IGHV mutated: 104", "unknown: 12"], 1),
+        real("breast-tcga", ["31.8 %; 70 whole rows", "LumA: 110"], 1),
+        real("cora", ["citations 2,708 x 2,708 uint8, sparse 0 to 2 none", "Neural Networks: 818"], 1),
+        real("mnist-svhn", ["svhn 16,000 x 3,072 uint8 0 to 255 none 32 x 32 x 3", "1: 3,041"], 2),
+        real("mfeat", ["pix 2,000 x 240 uint8 0 to 6 none 16 x 15"], 2),
     ],
 )
 def test_real_sets_are_shown_and_drawn(tmp_path, name, words, files):

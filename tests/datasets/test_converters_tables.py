@@ -12,7 +12,9 @@ from scipy.sparse import csc_matrix
 
 from mvlvm.datasets import raw_r, raw_tables, raw_text, raw_views
 from mvlvm.datasets.arrays import content_digest
+from mvlvm.datasets.download import fetch
 from mvlvm.datasets.sources import SOURCES
+from mvlvm.errors import DataFileError
 from tests.datasets.raw_files import FOLDER, shared_arrays, tar_gz
 
 
@@ -188,7 +190,9 @@ def test_breast_tcga_is_the_file_our_figures_were_measured_on_if_it_holds_data_f
     assert digest_of(raw_r.breast_tcga, raw, tmp_path) == SOURCES["breast_tcga.npz"].digest
 
 
-def test_without_rdata_the_message_says_what_to_install(monkeypatch, tmp_path):
+def test_without_rdata_the_message_says_once_what_to_install_and_nothing_is_downloaded(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "rdata", None)
-    with pytest.raises(ImportError, match=r'pip install "mvlvm\[r\]"'):
-        raw_r.movies({}, tmp_path / "out")
+    monkeypatch.setattr("pooch.Pooch.fetch", lambda *args, **kwargs: pytest.fail("something was downloaded"))
+    with pytest.raises(DataFileError, match=r'pip install "mvlvm\[r\]"$') as caught:
+        fetch("movies.npz", tmp_path)
+    assert str(caught.value).count("rdata") == 1

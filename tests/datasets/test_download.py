@@ -67,6 +67,12 @@ def with_remote(source, url=None, known_hash=None, digest=None):
     return Source(PAGE, (Remote(url or source.remotes[0].url, known_hash, "numbers.bin"),), convert, digest)
 
 
+def unreachable(name):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{closed.getsockname()[1]}/{name}"
+
+
 def test_a_good_file_lands_once_and_alone(home, source, tmp_path):
     folder = tmp_path / "new" / "cache"
     assert fetch(FILE, folder, source=source, progress=False) == folder / FILE
@@ -122,14 +128,24 @@ def test_half_a_file_of_unknown_size_and_checksum_is_refused_by_its_content(home
 
 
 def test_without_network_the_message_says_what_to_do(source, tmp_path):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{closed.getsockname()[1]}/numbers.bin"
+    url = unreachable("numbers.bin")
     with pytest.raises(DataFileError, match="there may be no network") as caught:
         fetch(FILE, tmp_path, source=with_remote(source, url=url), progress=False)
-    for part in (FILE, url, PAGE, str(tmp_path)):
-        assert part in str(caught.value)
+    sentence = str(caught.value)
+    assert "no network (Connection refused)." in sentence
+    assert f"download by hand {url} into {tmp_path} and load it again." in sentence
+    assert PAGE in sentence
+    assert sentence.count(url) == 1
     assert nothing_but_the_lock(tmp_path)
+
+
+def test_all_raw_files_are_named_for_a_download_by_hand(home, source, tmp_path):
+    nowhere = unreachable("files/597")
+    both = Source(PAGE, (*source.remotes, Remote(nowhere, None, "archive.tar.gz")), convert)
+    with pytest.raises(DataFileError) as caught:
+        fetch(FILE, tmp_path, source=both, progress=False)
+    assert f"by hand {home.url('numbers.bin')}, {nowhere} (as archive.tar.gz) into {tmp_path}" in str(caught.value)
+    assert str(caught.value).count(nowhere) == str(caught.value).count(home.address) == 1
 
 
 def test_a_page_that_is_gone_is_named(home, source, tmp_path):
@@ -177,9 +193,70 @@ def test_an_unknown_file_is_refused(tmp_path):
 def test_what_cannot_be_downloaded_says_so(tmp_path, file):
     with pytest.raises(DataFileError, match="no automatic download") as caught:
         fetch(file, tmp_path / "cache")
-    for part in (file, SOURCES[file].page, SOURCES[file].note, str(tmp_path)):
-        assert part in str(caught.value)
+    sentence = str(caught.value)
+    assert 0 < sentence.index(SOURCES[file].page) < sentence.index(SOURCES[file].note)
+    assert (f"Put {file} into {tmp_path / 'cache'}." in sentence) == SOURCES[file].obtainable
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("file", ["channel.npz", "channel_drift.npz"])
+def test_what_is_published_nowhere_says_what_there_is_instead(tmp_path, file):
+    with pytest.raises(DataFileError, match=r'read_quadriga, or simulate with .*"mvlvm\[channel\]"') as caught:
+        fetch(file, tmp_path)
+    assert "put" not in str(caught.value).lower()
+
+
+def put_by_hand(tmp_path, content=RAW):
+    (tmp_path / "numbers.bin").write_bytes(content)
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_raw_files_put_there_by_hand_take_the_place_of_a_download(home, source, digest, tmp_path, has_checksum):
+    put_by_hand(tmp_path)
+    known_hash = source.remotes[0].known_hash if has_checksum else None
+    given = with_remote(source, known_hash=known_hash, digest=digest)
+    assert is_whole(fetch(FILE, tmp_path, source=given, progress=False))
+    assert not home.gets
+    assert names(tmp_path) == ["numbers.bin", FILE]
+    assert (tmp_path / "numbers.bin").read_bytes() == RAW
+
+
+def test_another_file_under_that_name_is_not_used_and_left_alone(home, source, tmp_path):
+    put_by_hand(tmp_path, b"something else")
+    assert is_whole(fetch(FILE, tmp_path, source=source, progress=False))
+    assert home.gets == {"numbers.bin": 1}
+    assert (tmp_path / "numbers.bin").read_bytes() == b"something else"
+    (tmp_path / FILE).unlink()
+    home.files.clear()
+    with pytest.raises(DataFileError, match="numbers.bin was not used, because its checksum is wrong"):
+        fetch(FILE, tmp_path, source=source, progress=False)
+
+
+def test_what_is_made_from_a_wrong_file_put_there_by_hand_is_refused(home, source, digest, tmp_path):
+    put_by_hand(tmp_path, b"something else")
+    with pytest.raises(DataFileError, match="not hold what it should.*made from numbers.bin in .*; move that away"):
+        fetch(FILE, tmp_path, source=with_remote(source, digest=digest), progress=False)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(source, tmp_path):
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(DataFileError, match="numbers.npz is a folder, but must be a file"):
+        fetch(FILE, tmp_path, source=source, progress=False)
+
+
+def test_a_missing_reader_is_noticed_before_anything_is_downloaded(home, source, tmp_path):
+    unreadable = Source(PAGE, source.remotes, convert, reader=("no_such_reader", "r"))
+    with pytest.raises(DataFileError, match=r'read with no_such_reader.*pip install "mvlvm\[r\]"'):
+        fetch(FILE, tmp_path, source=unreadable, progress=False)
+    assert not home.gets
+
+
+def test_files_of_r_have_their_reader_and_say_it_once():
+    of_r = [source for source in SOURCES.values() if source.reader]
+    assert len(of_r) == 3
+    assert all(remote.name.endswith(".rda") for source in of_r for remote in source.remotes)
+    assert not any("rdata" in source.note for source in of_r)
 
 
 PROCESS = """
@@ -281,9 +358,11 @@ def test_the_bar_shows_name_and_size(home, source, tmp_path, capsys):
     home.broken_transfers = 1
     fetch(FILE, tmp_path, source=source)
     shown = capsys.readouterr()
-    assert "numbers.bin" in shown.out
-    assert "300.0/300.0 kB" in shown.out
-    assert shown.err == ""  # pooch itself is silent
+    assert "numbers.bin" in shown.err
+    assert "300.0/300.0 kB" in shown.err
+    assert "pooch" not in shown.err.lower()
+    assert "Downloading" not in shown.err
+    assert shown.out == ""
 
 
 def test_a_bar_starts_anew_with_a_second_attempt():

@@ -100,6 +100,17 @@ def test_a_subset_is_drawn_by_the_seed_without_repeats(homes):
     assert len(np.unique(first["image"], axis=0)) == 30
     places = [int(np.flatnonzero((images == row).all(axis=1))[0]) for row in first["image"]]
     np.testing.assert_array_equal(first.labels, np.array(places) % 10)
+    assert first.rows == tuple(f"mnist {place}" for place in places)
+
+
+def test_rows_that_were_drawn_are_named_by_their_place_in_the_whole_file(homes):
+    images = write_mnist(homes["home"]).reshape(40, -1)
+    drawn = load("mnist", data_home=homes["home"], split="test", n_samples=5, random_state=0)
+    turned = load("mv-mnist", data_home=homes["home"], angles=[0], n_samples=5, random_state=0)
+    for data in (drawn, turned):
+        for name, row in zip(data.rows, next(iter(data.values())), strict=True):
+            np.testing.assert_array_equal(row, images[int(name.removeprefix("mnist "))])
+    assert load("mnist", data_home=homes["home"]).rows is None
 
 
 @pytest.mark.parametrize(("split", "rows"), [("all", slice(None)), ("train", slice(30)), ("test", slice(30, None))])
@@ -169,6 +180,12 @@ def test_pairs_have_the_same_digit_and_no_image_twice(homes):
     places = [int(np.flatnonzero((single["image"] == row).all(axis=1))[0]) for row in data["mnist"]]
     np.testing.assert_array_equal(single.labels[places], data.labels)
     assert len(set(places)) == 60
+    assert data.rows == tuple(f"svhn {k}, mnist {place}" for k, place in enumerate(places))
+    few = load("mnist-svhn", data_home=homes["home"], n_samples=5, random_state=0)
+    for name, digit, photograph in zip(few.rows, few["mnist"], few["svhn"], strict=True):
+        row, place = (int(part.split()[1]) for part in name.split(", "))
+        np.testing.assert_array_equal(photograph, photographs[row].ravel())
+        np.testing.assert_array_equal(digit, single["image"][place])
     np.testing.assert_array_equal(data["svhn"], photographs.reshape(60, -1))
 
 
@@ -197,6 +214,32 @@ def test_a_data_set_is_a_mapping_of_its_views():
     assert "digits-halves" in repr(data)
     with pytest.raises(KeyError):
         data["middle"]
+
+
+def test_a_data_set_equals_itself_alone():
+    first, second = load("digits-halves"), load("digits-halves")
+    assert first == first
+    assert first != second
+    assert len({first, second}) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "ending"),
+    [
+        ({"n_samples": 4, "split": "test"}, "training set. Loaded with n_samples=4, split='test'."),
+        ({"with_labels_as_view": True}, "training set. Loaded with with_labels_as_view=True."),
+        ({"n_samples": None, "split": "all"}, "training set."),
+        ({}, "training set."),
+    ],
+)
+def test_the_description_says_what_was_asked_for(homes, options, ending):
+    write_mnist(homes["home"])
+    assert load("mnist", data_home=homes["home"], **options).description.endswith(ending)
+
+
+def test_a_list_is_no_other_choice_than_the_tuple_that_is_the_default():
+    assert "Loaded with" not in load("s-curve", kernels=["rbf", "gibbs"]).description
+    assert load("s-curve", kernels=("gibbs",)).description.endswith(" Loaded with kernels=['gibbs'].")
 
 
 def test_options_are_listed_with_their_defaults():

@@ -183,7 +183,7 @@ def test_options_are_those_of_the_data_set(tmp_path):
     np.testing.assert_allclose(np.linalg.norm(rows, axis=2), 1)
     assert data.label_names == ("user 1", "user 2", "user 3")
     assert data.origin == "H in a.mat"
-    with pytest.raises(ValueError, match="n_snapshots must be an integer from 1 to 4"):
+    with pytest.raises(ValueError, match="n_snapshots must be at most 4"):
         read_quadriga(tmp_path / "a.mat", n_snapshots=5)
 
 

@@ -134,9 +134,15 @@ def test_other_sizes_and_colours_come_from_the_original_images(tmp_path):
     np.testing.assert_array_equal(colour["image"], images.reshape(30, -1))
     assert colour.image_shapes["image"] == (32, 32, 3)
     small = load("r-cifar", size=10, grey=False, n_per_class=3, data_home=tmp_path, random_state=0)
-    found = small["image"][0].reshape(10, 10, 3)
-    resized = [np.asarray(Image.fromarray(image).resize((10, 10), Image.Resampling.BILINEAR)) for image in images]
-    assert any(np.array_equal(found, expected) for expected in resized)
+    for name, found in zip(small.rows, small["image"], strict=True):
+        image = Image.fromarray(images[int(name.removeprefix("cifar "))])
+        expected = np.asarray(image.resize((10, 10), Image.Resampling.BILINEAR))
+        np.testing.assert_array_equal(found.reshape(10, 10, 3), expected)
+    drawn = load("cifar", size=32, grey=False, split="test", n_samples=4, data_home=tmp_path, random_state=0)
+    for name, found in zip(drawn.rows, drawn["image"], strict=True):
+        np.testing.assert_array_equal(found, images[int(name.removeprefix("cifar "))].ravel())
+    with pytest.raises(ValueError, match="n_per_class must be at most 3, which is all there are. Got 4."):
+        load("r-cifar", size=32, n_per_class=4, data_home=tmp_path)
     grey = load("cifar", size=32, split="test", data_home=tmp_path)
     expected = [np.asarray(Image.fromarray(image).convert("L")) for image in images[20:]]
     np.testing.assert_array_equal(grey["image"], np.reshape(expected, (10, -1)))

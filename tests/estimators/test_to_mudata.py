@@ -100,6 +100,12 @@ def test_rows_without_names_are_matched_by_position(unnamed):
         to_mudata(unnamed, as_anndata(RNA[1:]))
 
 
+def test_rows_that_are_called_by_their_numbers_are_matched_by_them(unnamed):
+    order = RNG.permutation(20)
+    target = as_anndata(RNA.set_axis([str(i) for i in order], axis=0))
+    np.testing.assert_array_equal(to_mudata(unnamed, target).obsm["X_mvlvm"], unnamed.embedding_[order])
+
+
 def test_other_rows_are_refused_and_nothing_is_written(named):
     target = as_anndata(RNA.rename(index={"cell 1": "cell x"})[:17])
     with pytest.raises(
@@ -123,13 +129,21 @@ def test_names_that_repeat_match_in_order_only():
         to_mudata(est, reversed_rows)
 
 
+def test_a_name_may_not_stand_for_two_rows_of_the_target(named):
+    with pytest.warns(UserWarning, match="not unique"):
+        target = as_anndata(RNA.rename(index={"cell 1": "cell 0"}))
+    with pytest.raises(ViewError, match="Got some names more than once"):
+        to_mudata(named, target)
+
+
 def test_odd_names_and_a_start_of_ones_own_survive_a_file(tmp_path):
     start = RNG.normal(size=(20, 2))
-    est = quick(init=start).fit({"rna/raw": RNA, "100 %": PROTEIN})
+    est = quick(init=start).fit({"rna/raw": RNA, "100 %": PROTEIN, ".": RNA})
     to_mudata(est, as_anndata(RNA)).write_h5ad(tmp_path / "x.h5ad")
     fit = anndata.read_h5ad(tmp_path / "x.h5ad").uns["mvlvm"]
-    assert list(fit["view_names"]) == ["rna/raw", "100 %"]
-    assert fit["noise_variance"] == {"rna%2Fraw": est.noise_variance_["rna/raw"], "100 %": est.noise_variance_["100 %"]}
+    assert list(fit["view_names"]) == ["rna/raw", "100 %", "."]
+    keys = {"rna%2Fraw": "rna/raw", "100 %": "100 %", "%2E": "."}
+    assert fit["noise_variance"] == {key: est.noise_variance_[view] for key, view in keys.items()}
     np.testing.assert_array_equal(fit["parameters"]["init"], start)
 
 

@@ -101,6 +101,12 @@ def stale():
     return mdata
 
 
+def stale_and_repeated():
+    mdata = both()
+    mdata["rna"].obs_names = [CELLS[0], *CELLS[:-1]]
+    return mdata
+
+
 def repeated():
     with pytest.warns(UserWarning, match="not unique|should not be present"):
         return together(rna=annotated(RNA, ["a", "a", *CELLS[2:]]), protein=annotated(PROTEIN, columns=PROTEINS))
@@ -124,6 +130,7 @@ BAD = {
     "AnnData in a list": (lambda: [annotated(RNA), annotated(RNA)], "'view0' must be a matrix.*Got AnnData"),
     "MuData inside MuData": (lambda: together(outer=both()), "View 'outer' must be an AnnData. Got MuData"),
     "repeated rows": (repeated, "observation names of a MuData must be unique. Got some twice: 'a'"),
+    "repeated rows in a modality": (stale_and_repeated, "names of modality 'rna' must be unique. Got some twice: 'c0'"),
     "other rows than it knows": (stale, r"Modality 'rna' has rows.*'new c0'.*mdata\.update\(\)"),
     "shared columns": (sharing_columns, r"must share their rows \(axis=0\). Got axis=1"),
 }

@@ -98,7 +98,7 @@ def test_a_sparse_view_that_is_bad_gets_the_sentence_of_a_dense_one():
 @pytest.mark.usefixtures("no_type_checks")
 def test_a_sparse_view_too_large_for_memory_is_refused_with_its_size(monkeypatch):
     huge = scipy.sparse.coo_matrix(([1.0], ([0], [0])), shape=(2**31 - 1, 2**20))
-    with pytest.raises(ViewError, match=r"View 'words' is sparse.*take 16,777,216.0 GiB.*TruncatedSVD"):
+    with pytest.raises(ViewError, match=r"^View 'words' is sparse.*take 16,777,216.0 GiB.*TruncatedSVD"):
         as_views({"words": huge})
     small = scipy.sparse.csr_matrix(GOOD)
 
@@ -108,6 +108,21 @@ def test_a_sparse_view_too_large_for_memory_is_refused_with_its_size(monkeypatch
     monkeypatch.setattr(small, "toarray", out_of_memory)
     with pytest.raises(ViewError, match="its 4 x 3 numbers must fit into memory"):
         as_views({"words": small})
+
+
+def test_a_sparse_view_fits_if_memory_holds_all_of_its_numbers(monkeypatch):
+    small = scipy.sparse.csr_matrix(GOOD)
+    monkeypatch.setattr("mvlvm.views.sparse._physical_memory", lambda: 8.0 * GOOD.size)
+    np.testing.assert_array_equal(as_views(small).arrays["view0"], GOOD)
+    monkeypatch.setattr("mvlvm.views.sparse._physical_memory", lambda: 8.0 * GOOD.size - 1)
+    with pytest.raises(ViewError, match="^View 'view0' is sparse, and its 4 x 3 numbers must fit into memory"):
+        as_views(small)
+
+
+def test_text_beside_sparse_columns_gets_the_sentence_for_text():
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([1, 0]), "b": [None, "y"]})
+    with pytest.raises(ViewError, match="^View 'cells' must hold numbers only. Got 'y'"):
+        as_views({"cells": frame})
 
 
 def test_rows_without_any_entry_are_counted():

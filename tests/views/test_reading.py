@@ -5,10 +5,11 @@ import anndata
 import mudata
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from mvlvm import ViewError
+from mvlvm import ViewError, ViewWarning
 from mvlvm.views import as_views, read
 
 RNG = np.random.default_rng(0)
@@ -70,6 +71,24 @@ def test_an_archive_gives_every_matrix_with_its_column_names(tmp_path):
     np.testing.assert_array_equal(views["gene"], RNA)
 
 
+def test_an_archive_gives_neither_masks_nor_names_that_are_numbers(tmp_path):
+    np.savez(tmp_path / "d.npz", x=np.ones((3, 2)), x_names=np.array([7, 8]), x_mask=np.ones((3, 2), dtype=bool))
+    views = read(tmp_path / "d.npz")
+    assert {name: list(frame.columns) for name, frame in views.items()} == {"x": [0, 1]}
+    np.savez(tmp_path / "d.npz", data=np.ones((3, 2)), format=np.ones((3, 2)), shape=np.ones((3, 2)))
+    assert list(read(tmp_path / "d.npz")) == ["data", "format", "shape"]
+    np.savez(tmp_path / "d.npz", mask=np.ones((3, 2), dtype=bool))
+    with pytest.raises(ViewError, match=r"at least one array of numbers.*Got: mask \(3, 2\) of bool"):
+        read(tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "dia", "bsr"])
+def test_the_parts_of_a_sparse_matrix_are_not_taken_for_views(tmp_path, layout):
+    scipy.sparse.save_npz(tmp_path / "s.npz", scipy.sparse.eye(3).asformat(layout))
+    with pytest.raises(ViewError, match="s.npz .*the parts of a sparse matrix.*scipy.sparse.load_npz"):
+        read(tmp_path / "s.npz")
+
+
 def test_a_sparse_h5ad_is_made_dense(tmp_path):
     counts = scipy.sparse.random(5, 4, 0.4, format="csr", random_state=0)
     adata = anndata.AnnData(counts)
@@ -84,6 +103,25 @@ def test_an_h5mu_gives_a_view_per_modality(tmp_path):
     assert list(views["protein"].columns) == ["p1", "p2"]
     pd.testing.assert_frame_equal(views["protein"].loc[PROTEIN.index], PROTEIN, check_exact=True)
     assert list(read(tmp_path / "m.h5mu", join="inner")["rna"].index) == ["c1", "c3"]
+
+
+def test_an_h5mu_whose_modalities_share_columns_is_refused(tmp_path):
+    with mudata.set_options(pull_on_update=False):
+        other_rows = RNA.set_axis(["d1", "d2", "d3", "d4"], axis=0)
+        mudata.MuData({"a": annotated(RNA), "b": annotated(other_rows)}, axis=1).write(tmp_path / "m.h5mu")
+    with pytest.raises(ViewError, match=r"must share their rows \(axis=0\). Got axis=1"):
+        read(tmp_path / "m.h5mu")
+
+
+def test_rows_of_annotated_files_go_by_position_on_demand(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((4, 2)))
+    annotated(RNA).write_h5ad(tmp_path / "rna.h5ad")
+    with mudata.set_options(pull_on_update=False):
+        mudata.MuData({"rna": annotated(RNA)}).write(tmp_path / "m.h5mu")
+    for file, view in (("rna.h5ad", "rna"), ("m.h5mu", "rna")):
+        views = read([tmp_path / file, tmp_path / "a.npy"], row_names=None)
+        assert list(views[view].index) == list(views["a"].index) == [0, 1, 2, 3]
+        np.testing.assert_array_equal(views[view], RNA)
 
 
 def test_an_h5mu_without_modalities_is_refused(tmp_path):
@@ -104,6 +142,7 @@ def test_an_outer_join_keeps_every_row_and_marks_what_is_absent(overlapping):
     views = read(overlapping)
     rows = ["c1", "c2", "c3", "c4", "x9"]
     assert list(views["rna"].index) == list(views["protein"].index) == rows
+    assert list(read(overlapping[::-1])["rna"].index) == ["c3", "x9", "c1", "c2", "c4"]
     for row in rows:
         for name, source in (("rna", RNA), ("protein", PROTEIN)):
             if row in source.index:
@@ -117,6 +156,9 @@ def test_an_inner_join_keeps_common_rows_in_the_first_files_order(overlapping):
     pd.testing.assert_frame_equal(views["rna"], RNA.loc[["c1", "c3"]], check_exact=True)
     pd.testing.assert_frame_equal(views["protein"], PROTEIN.loc[["c1", "c3"]], check_exact=True)
     assert as_views(views).names == ["rna", "protein"]
+    views = read(overlapping[::-1], join="inner")
+    pd.testing.assert_frame_equal(views["rna"], RNA.loc[["c3", "c1"]], check_exact=True)
+    pd.testing.assert_frame_equal(views["protein"], PROTEIN.loc[["c3", "c1"]], check_exact=True)
 
 
 def test_rows_without_names_are_joined_by_position(tmp_path):
@@ -129,6 +171,20 @@ def test_rows_without_names_are_joined_by_position(tmp_path):
         read([tmp_path / "a.npy", tmp_path / "b.csv"])
 
 
+def test_positions_are_not_trusted_where_files_begin_with_the_same_column(tmp_path):
+    files = [text(tmp_path, "mouse,x\n1,10\n2,20\n", "a.csv"), text(tmp_path, "mouse,y\n2,200\n1,100\n", "b.csv")]
+    with pytest.raises(ViewError, match=r"'a' \(.*a.csv\) and 'b' \(.*b.csv\) both begin with a column 'mouse'.*None"):
+        read(files)
+    np.testing.assert_array_equal(read(files, row_names="mouse")["b"]["y"], [100, 200])
+    assert list(read(files, row_names=None)["b"].columns) == ["mouse", "y"]
+    np.savez(tmp_path / "d.npz", l=np.ones((2, 1)), l_names=["px"], r=np.ones((2, 1)), r_names=["px"])
+    assert list(read(tmp_path / "d.npz")) == ["l", "r"]
+    np.save(tmp_path / "c.npy", np.ones((2, 2)))
+    np.save(tmp_path / "d.npy", np.ones((2, 2)))
+    np.save(tmp_path / "e.npy", np.ones((2, 0)))
+    assert list(read([tmp_path / f"{name}.npy" for name in "cde"])) == ["c", "d", "e"]
+
+
 ROW_NAMES = {
     "empty header": (",x\n001,1\n002,2\n", ["001", "002"]),
     "text": ("who,x\nann,1\nbob,2\n", ["ann", "bob"]),
@@ -138,6 +194,22 @@ ROW_NAMES = {
     "quoted": ('"name","x"\n"a, b",1\n"c",2\n', ["a, b", "c"]),
     "after a byte order mark": ("\ufeffid,x\na,1\nb,2\n", ["a", "b"]),
     "names that look missing": ("id,x\nNA,1\nnull,2\n", ["NA", "null"]),
+    "written by R, one column": ('"x"\n"r1",1\n"r2",2\n', ["r1", "r2"]),
+    "written by R, with commas": ("x,y\n1,5,6\n2,7,8\n", ["1", "2"]),
+    "two words": ("Patient ID,x\n7,1\n3,2\n", ["7", "3"]),
+    "camel case": ("MouseID,x\n7,1\n3,2\n", ["7", "3"]),
+    "a point": ("Sample.ID,x\n7,1\n3,2\n", ["7", "3"]),
+    "R's own": ("Row.names,x\n7,1\n3,2\n", ["7", "3"]),
+    "a hash": ("#id,x\n7,1\n3,2\n", ["7", "3"]),
+    "a barcode": ("cell_barcode,x\n7,1\n3,2\n", ["7", "3"]),
+    "a counter before it": (",patient_id,x\n0,17,1\n1,12,2\n", ["17", "12"]),
+    "a counter as pandas calls it": ("Unnamed: 0,patient_id,x\n0,17,1\n1,12,2\n", ["17", "12"]),
+    "no counter before it": (",patient_id,x\n01,17,1\n02,12,2\n", ["01", "02"]),
+    "spaces around names": ("id , x \n a b ,1\nc ,2\n", ["a b", "c"]),
+    "spaces before quotes": ('x, "y"\n "a", "1", 3\n "b", "2", 4\n', ["a", "b"]),
+    "a quote inside": ('id,x\n5" tube,1\n"6"" tube",2\n', ['5" tube', '6" tube']),
+    "a line of spaces": ("id,x\na,1\n   \nb,2\n  \n", ["a", "b"]),
+    "an empty row of a TSV": ("id\tx\na\t1\nb\t\n", ["a", "b"]),
 }
 
 
@@ -151,17 +223,27 @@ def test_a_first_column_that_names_the_rows_is_recognised_and_stays_text(tmp_pat
 
 
 def test_a_first_column_of_measurements_is_a_column(tmp_path):
+    frame = read(text(tmp_path, "age,dose\nNA,1\nNA,2\n31,3\n"))["table"]
+    np.testing.assert_array_equal(frame, [[np.nan, 1], [np.nan, 2], [31, 3]])
     frame = read(text(tmp_path, "age,dose\n31,1e-3\n47,2.5\n"))["table"]
     assert isinstance(frame.index, pd.RangeIndex)
     np.testing.assert_array_equal(frame, [[31, 1e-3], [47, 2.5]])
 
 
 def test_columns_can_be_named_by_numbers_in_order(tmp_path):
-    assert list(read(text(tmp_path, "400,410.5,420\n1,2,3\n4,5,6\n"))["table"].columns) == ["400", "410.5", "420"]
-    assert list(read(text(tmp_path, "id,7157,672\na,1,2\nb,3,4\n"))["table"].columns) == ["7157", "672"]
+    with pytest.warns(ViewWarning, match="table.csv was taken as names of columns: '400', '410.5', '420'. If it holds"):
+        frame = read(text(tmp_path, "400,410.5,420\n1,2,3\n4,5,6\n"))["table"]
+    assert list(frame.columns) == ["400", "410.5", "420"]
+    for first, row_names in (("id", "auto"), ("", "auto"), ("who", "who")):
+        path = text(tmp_path, f"{first},7157,672\na,1,2\nb,3,4\n")
+        assert list(read(path, row_names=row_names)["table"].columns) == ["7157", "672"]
 
 
 def test_row_names_can_be_named_or_denied(tmp_path):
+    counted = text(tmp_path, ",mouse,x\n0,17,1\n1,12,2\n")
+    assert list(read(counted, row_names="mouse")["table"].index) == ["17", "12"]
+    assert list(read(counted, row_names="mouse")["table"].columns) == ["x"]
+    assert list(read(counted, row_names=None)["table"].columns) == ["mouse", "x"]
     path = text(tmp_path, "dose,patient\n1,007\n2,010\n")
     assert list(read(path, row_names="patient")["table"].index) == ["007", "010"]
     assert list(read(path, row_names="patient")["table"].columns) == ["dose"]
@@ -189,6 +271,53 @@ def test_the_same_rules_hold_for_parquet(tmp_path):
         read(path)
     pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(path)
     assert isinstance(read(path)["t"].index, pd.RangeIndex)
+    pd.DataFrame({"x": [True, False]}).to_parquet(path)
+    np.testing.assert_array_equal(read(path)["t"], [[1], [0]])
+
+
+PARQUET_NAMES = {
+    "whole numbers that became floats": (pd.DataFrame({"id": [1.0, 2.5], "x": [1, 2]}), ["1", "2.5"]),
+    "the end of a longer table": (pd.DataFrame({"x": np.arange(6.0)})[4:], ["4", "5"]),
+    "in reverse": (pd.DataFrame({"x": np.arange(2.0)})[::-1], ["1", "0"]),
+    "a column beside former row numbers": (pd.DataFrame({"patient_id": [7, 3], "x": [1, 2]}, index=[0, 2]), ["7", "3"]),
+    "a column after former row numbers": (
+        pd.DataFrame({"__index_level_0__": [0, 2], "patient_id": [7, 3], "x": [1, 2]}),
+        ["7", "3"],
+    ),
+    "an index with a name": (
+        pd.DataFrame({"patient_id": [7, 3], "x": [1, 2]}, index=pd.Index([4, 5], name="n")),
+        ["4", "5"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PARQUET_NAMES)
+def test_a_parquet_file_keeps_its_names_and_leaves_counters_behind(tmp_path, case):
+    frame, expected = PARQUET_NAMES[case]
+    frame.to_parquet(tmp_path / "t.parquet")
+    views = read(tmp_path / "t.parquet")
+    assert list(views["t"].index) == expected
+    np.testing.assert_array_equal(views["t"]["x"], frame["x"])
+
+
+def test_a_parquet_file_with_columns_called_alike_or_without_numbers_is_refused(tmp_path):
+    pyarrow.parquet.write_table(
+        pyarrow.table([pyarrow.array([1.0]), pyarrow.array([2.0])], names=["x", "x"]), tmp_path / "t.parquet"
+    )
+    with pytest.raises(ViewError, match="columns of .*t.parquet must have different names. Got several called 'x'"):
+        read(tmp_path / "t.parquet")
+    pd.DataFrame({"grade": ["low", "high"]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ViewError, match="t.parquet must have at least one column of numbers. Got none.*Add one"):
+        read(tmp_path / "t.parquet")
+
+
+def test_a_file_without_rows_is_refused(tmp_path):
+    pd.DataFrame({"x": [1.0]}, index=["a"])[:0].to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", x=np.empty((0, 3)))
+    np.save(tmp_path / "t.npy", np.empty((0, 3)))
+    for suffix, what in (("parquet", ".*t.parquet"), ("npz", "'x' in .*t.npz"), ("npy", ".*t.npy")):
+        with pytest.raises(ViewError, match=f"^{what} has no rows, only columns. Add a row for every sample"):
+            read(tmp_path / f"t.{suffix}")
 
 
 def test_missing_entries_are_nan(tmp_path):
@@ -200,6 +329,8 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
     values = RNG.normal(size=200) * 10.0 ** RNG.integers(-20, 20, size=200)
     path = text(tmp_path, "x,y\n" + "".join(f"{value!r},0\n" for value in values.tolist()))
     np.testing.assert_array_equal(read(path)["table"]["x"], values)
+    path = text(tmp_path, "x,y\n" + "".join(f"{value!r},0\n" for value in values.tolist()) + "NA ,0\n")
+    np.testing.assert_array_equal(read(path)["table"]["x"], [*values, np.nan])
 
 
 def test_a_dict_names_views_and_keeps_the_names_inside_a_file_clear(tmp_path, overlapping):
@@ -235,7 +366,24 @@ BAD_TEXT = {
     "a row without name": ("id,x\na,1\n,2\n", "Every row of .*table.csv must have a name. Got 1 without"),
     "only names": ("id\na\nb\n", "must have at least one column of numbers"),
     "no names of columns": ("1.5,0.2,3\n4,5,6\n", "table.csv must hold the names.*Got numbers: '1.5', '0.2', '3'"),
-    "semicolons": ("id;x\na;1\nb;2\n", "separated by commas"),
+    "no names of columns, but of rows": ("a,2.5,2\nb,3,4\n", "must hold the names.*Got numbers: '2.5', '2'. Put"),
+    "no names, one column": ("a,1.5\nb,3\n", "must hold the names of its columns. Got numbers: '1.5'"),
+    "no names, numbers only": ("5\n3\n4\n", "must hold the names of its columns. Got numbers: '5'"),
+    "no names, nan": ("nan,1\n2,3\n", "must hold the names of its columns. Got numbers: 'nan', '1'"),
+    "no names, infinity": ("1,inf\n2,3\n", "must hold the names of its columns. Got numbers: '1', 'inf'"),
+    "no names, NA": ("a,1,NA\nb,3,4\n", "must hold the names of its columns. Got numbers: '1', 'NA'"),
+    "semicolons": ("id;x\na;1\nb;2\n", "seem to be separated by ';': its first line is 'id;x'. Save it with commas"),
+    "semicolons, decimal commas": ("id;n;x\na;3;1,5\nb;4;2,25\n", "separated by ';'.*decimal points in numbers"),
+    "tabs": ("id\tx\na\t1\n", r"seem to be separated by '\\t'"),
+    "decimal commas in one column": ("x\n1,5\n2,5\n", "as many entries as .* columns, 1. Got 2.*1.5 and not 1,5"),
+    "a quote that does not close": ('id,x\na,1\nb,"2\nc,3\n', "Line 3 of .*table.csv has a quote that does not close"),
+    "text after a quote": ('id,x\na,1\n"b,2\nc,3\n"d,4\n', "Line 3 of .*text after one that does"),
+    "a name over two lines": ('id,x\n"a,1\nb",2\nc,3\n', r"on one line each. Got 'a,1\\nb': a quote opens"),
+    "a zero byte": ("id,x\na,1\nb,12\0003\n", "Line 3 of .*table.csv holds a zero byte"),
+    "a line of spaces in one column": ("x\n1\n  \n3\n", "Line 3 of .* as many entries as .* columns, 1. Got 0"),
+    "beyond floating point": ("id,x\na,1e400\nb,2\n", "Column 'x' .*Got '1e400'"),
+    "digits only Python reads": ("id,x\na,1_000\nb,2\n", "Column 'x' .*Got '1_000'"),
+    "digits of other scripts": ("id,x\na,\uff11\nb,2\n", "Column 'x' .*Got '\uff11'"),
 }  # fmt: skip
 
 
@@ -255,6 +403,12 @@ def test_another_encoding_is_named(tmp_path):
 def test_trailing_empty_lines_do_no_harm(tmp_path):
     assert len(read(text(tmp_path, "x\n1\n2\n\n\n"))["table"]) == 2
     assert len(read(text(tmp_path, "\nid,x\na,1\n\nb,2\n"))["table"]) == 2
+    assert len(read(text(tmp_path, "id,x\ra,1\r\r b,2\r \r", "old.csv"))["old"]) == 2
+
+
+def test_a_row_of_a_tsv_without_any_entry_is_a_row(tmp_path):
+    frame = read(text(tmp_path, "x\ty\n1\t2\n\t\n3\t4\n", "t.tsv"))["t"]
+    np.testing.assert_array_equal(frame, [[1, 2], [np.nan, np.nan], [3, 4]])
 
 
 @pytest.mark.parametrize("suffix", [*WRITERS, "npy", "npz", "h5mu"])
@@ -320,10 +474,14 @@ def test_files_that_cannot_be_found_or_told_apart(tmp_path, overlapping, monkeyp
         read([overlapping[0], "rna.tsv"])
     with pytest.raises(ViewError, match="At least one file is needed"):
         read([])
-    with pytest.raises(ViewError, match="A file must be given by its path. Got 3"):
+    with pytest.raises(ViewError, match="A file must be given by its path. Got int. Give"):
         read([3])
     with pytest.raises(ViewError, match="A file must be given by its path"):
         read(RNA)
+    with pytest.raises(ViewError, match="A file must be given by its path. Got DataFrame. Give a path"):
+        read({"a": RNA})
+    with pytest.raises(ViewError, match="A file must be given by its path. Got ''. Give"):
+        read("")
     with pytest.raises(ViewError, match="names of views must be strings. Got 1"):
         read({1: overlapping[0]})
     with pytest.raises(ValueError, match="join must be one of 'outer', 'inner'. Got 'left'"):
@@ -337,6 +495,11 @@ def test_rows_that_cannot_be_matched(tmp_path, overlapping):
     PROTEIN.rename(index=str.upper).to_csv(tmp_path / "protein.csv")
     with pytest.raises(ViewError, match=r"no row in common: 'rna' .* has 'c1', .*; 'protein' .* has 'C3', 'X9', 'C1'"):
         read(overlapping, join="inner")
+    with pytest.warns(ViewWarning, match=r"'rna' has no row in common .*: 'rna' .* has 'c1'.*'protein' .* has 'C3'"):
+        assert len(read(overlapping)["rna"]) == 7
+    RNA.to_csv(tmp_path / "again.csv")
+    with pytest.warns(ViewWarning, match="View 'protein' has no row in common with the others"):
+        read([*overlapping, tmp_path / "again.csv"])
 
 
 def test_repeated_names_in_an_h5ad_are_refused_with_the_file(tmp_path):
@@ -359,3 +522,16 @@ def test_a_compressed_table_is_text_inside(tmp_path):
         file.write("id,x\na,1\nb,oops\n")
     with pytest.raises(ViewError, match="Column 'x' of .*t.csv.gz.*Got 'oops'"):
         read(tmp_path / "t.csv.gz")
+    with gzip.open(tmp_path / "U.CSV.GZ", "wt") as file:
+        file.write("id,x\na,1\nb,2\n")
+    assert list(read(tmp_path / "U.CSV.GZ")["U"].index) == ["a", "b"]
+    (tmp_path / "U.CSV.GZ").rename(tmp_path / "u.csv")
+    with pytest.raises(ViewError, match="u.csv is compressed by gzip.*Rename it to u.csv.gz"):
+        read(tmp_path / "u.csv")
+
+
+def test_a_tilde_is_the_users_own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    text(tmp_path, "id,x\na,1\nb,2\n")
+    assert list(read("~/table.csv")["table"].index) == ["a", "b"]

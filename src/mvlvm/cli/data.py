@@ -10,6 +10,7 @@ from mvlvm.cli.failing import fail, interruptible
 if TYPE_CHECKING:
     from mvlvm.datasets import Dataset
     from mvlvm.datasets.entry import Entry
+    from mvlvm.datasets.store import FileStore
 
 app = typer.Typer(help="List, show and fetch data sets.", no_args_is_help=True)
 
@@ -24,8 +25,12 @@ DataHome = Annotated[
 def list_sets(data_home: DataHome = None) -> None:
     """Print all data sets, and whether their files are at hand. Loads and downloads nothing."""
     from mvlvm.cli import data_page
+    from mvlvm.errors import DataFileError
 
-    data_page.print_list(_store(data_home))
+    try:
+        data_page.print_list(_store(data_home))
+    except DataFileError as error:
+        fail(str(error))
 
 
 @app.command()
@@ -51,12 +56,12 @@ def show(
     with interruptible(f"Stopped before '{name}' was shown."):
         entry = _entry(name)
         options = data_options.read(name, option or [])
-        if plot is not None:
-            data_figures.prepare(plot)
-        data = _load(name, data_home, seed, options)
-        data_page.print_data(data, entry, _store(data_home))
-        if plot is not None:
-            data_page.print_figures(data_figures.draw(data, plot))
+        figure = None if plot is None else data_figures.prepare(plot)
+        store = _store(data_home)
+        data = _load(name, store, seed, options)
+        data_page.print_data(data, entry, store.opened)
+        if figure is not None:
+            data_page.print_figures(data_figures.draw(data, figure))
 
 
 @app.command()
@@ -70,8 +75,8 @@ def fetch(name: Name, data_home: DataHome = None) -> None:
         if not entry.files:
             data_page.print_line(f"'{name}' needs no files: it comes with the package or is made when it is loaded.")
         for file in entry.files:
-            found = store.locate(file)
             try:
+                found = store.locate(file)
                 path = found or store.find(file)
             except DataFileError as error:
                 fail(str(error))
@@ -89,27 +94,29 @@ def _entry(name: str) -> "Entry":
         fail(str(error))
 
 
-def _store(data_home: Path | None) -> Any:
+def _store(data_home: Path | None) -> "FileStore":
     from mvlvm.datasets.store import FileStore
-
-    return FileStore(None if data_home is None else data_home.expanduser())
-
-
-def _load(name: str, data_home: Path | None, seed: int, options: dict[str, Any]) -> "Dataset":
-    from mvlvm.datasets import load
     from mvlvm.errors import DataFileError
 
     try:
-        return load(name, data_home=data_home, random_state=seed, **options)
-    except (ValueError, DataFileError) as error:
+        return FileStore.at(data_home)
+    except DataFileError as error:
         fail(str(error))
+
+
+def _load(name: str, store: "FileStore", seed: int, options: dict[str, Any]) -> "Dataset":
+    from mvlvm.datasets.loading import load_from
+    from mvlvm.errors import DataFileError
+
+    with_labels = options.pop("with_labels_as_view", False)
+    try:
+        return load_from(store, name, options, random_state=seed, with_labels_as_view=with_labels)
+    except (ValueError, DataFileError, ModuleNotFoundError) as error:
+        fail(str(error))
+    except (MemoryError, OverflowError) as error:
+        fail(f"'{name}' does not fit into memory with these options: {error}. Ask for less.")
     except OSError as error:
         fail(_say(error, name))
-    except TypeError as error:
-        if not options:
-            raise
-        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        fail(f"'{name}' cannot use these options: {given} ({error}). `mvlvm data show {name}` prints them as they are.")
 
 
 def _say(error: OSError, what: str) -> str:

@@ -8,8 +8,12 @@ from mvlvm.datasets import Dataset
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def prepare(path: Path) -> None:
-    """Make sure, before anything is loaded, that the figure can be drawn and written."""
+def prepare(given: Path) -> Path:
+    """Give the path of the figure in full; make sure, before anything is loaded, that it can be drawn and written."""
+    try:
+        path = given.expanduser()
+    except RuntimeError:
+        fail(f"--plot must name a file. Got {given}: there is no such user.")
     if path.suffix.lower() not in _KINDS:
         fail(f"--plot must name a file that ends in {', '.join(_KINDS)}. Got {path}.")
     try:
@@ -22,6 +26,7 @@ def prepare(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"--plot must lie in a folder that can be made. Got {path}: {error.strerror}. Give another name.")
+    return path
 
 
 def draw(data: Dataset, path: Path) -> dict[str, Path]:

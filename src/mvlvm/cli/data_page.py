@@ -1,7 +1,7 @@
 """What `mvlvm data` prints: tables that fold, so that nothing is cut off in a narrow window or a file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -32,13 +32,14 @@ def print_list(store: FileStore) -> None:
         table.add_row(name, _state(entry, store), ", ".join(entry.views), _in_short(entry.description))
     console.print(table)
     console.print(
-        "embedded: needs no file. here: at hand. to fetch: downloaded by `mvlvm data fetch NAME`, or when loaded. "
-        "by hand: `mvlvm data fetch NAME` says where to get it and where to put it."
+        "embedded: comes with what is installed. made: simulated when loaded. here: at hand. to fetch: downloaded by "
+        "`mvlvm data fetch NAME`, or when loaded. by hand: `mvlvm data fetch NAME` says where to get it and where "
+        "to put it. private: published nowhere; `mvlvm data fetch NAME` says what there is instead."
     )
 
 
-def print_data(data: Dataset, entry: Entry, store: FileStore) -> None:
-    """Print what is known of a data set."""
+def print_data(data: Dataset, entry: Entry, files: Sequence[Path]) -> None:
+    """Print what is known of a data set, and the files that it was read from."""
     console, summary = _console(), summarise(data)
     console.print(data.name, style="bold")
     console.print(data.description)
@@ -53,9 +54,9 @@ def print_data(data: Dataset, entry: Entry, store: FileStore) -> None:
         console.print(_options_table(data.name))
     console.print(f"Origin: {data.origin}")
     console.print(f"Licence: {data.licence}")
-    console.print("Files:" if entry.files else "Files: none needed.")
-    for file in entry.files:
-        print_line(f"  {file}: {store.locate(file) or 'not here, nor needed with these options'}")
+    console.print("Files:" if files else "Files: none needed.")
+    for path in files:
+        print_line(f"  {path.name}: {path}")
 
 
 def print_figures(figures: Mapping[str, Path]) -> None:
@@ -84,10 +85,12 @@ def _table(*columns: str) -> Table:
 
 def _state(entry: Entry, store: FileStore) -> str:
     if not entry.files:
-        return "embedded"
+        return "made" if entry.simulated else "embedded"
     absent = [SOURCES.get(file) for file in entry.files if store.locate(file) is None]
     if not absent:
         return "here"
+    if any(source and not source.obtainable for source in absent):
+        return "private"
     return "to fetch" if all(source and source.convert for source in absent) else "by hand"
 
 

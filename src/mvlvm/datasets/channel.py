@@ -1,6 +1,5 @@
 """Wireless channels as two views: the real and the imaginary part of every antenna's coefficient."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -9,6 +8,7 @@ import numpy as np
 from jaxtyping import Complex, Float, Shaped
 
 from mvlvm.checks import check_choice
+from mvlvm.datasets.choosing import check_available, check_count
 from mvlvm.datasets.dataset import Dataset
 
 Normalise = Literal["row", "user", "raw"]
@@ -95,11 +95,7 @@ def from_archive(
         normalise: see `channel_dataset`.
         n_snapshots: see `channel_dataset`.
     """
-    missing = [name for name in _ROWS if name not in arrays]
-    if missing:
-        raise ValueError(f"A channel archive holds {', '.join(_ROWS)}. Missing are: {', '.join(missing)}.")
     truth = {_RENAMED.get(name, name): _plain(array) for name, array in arrays.items() if name not in _ROWS}
-    truth.pop("time_s", None)  # a time per row, which the row names say
     if "is_nlos" in truth:
         truth["is_nlos"] = np.asarray(truth["is_nlos"]).astype(bool)
     data = channel_dataset(
@@ -153,12 +149,9 @@ def _check(coefficients: Shaped[np.ndarray, "..."]) -> None:
 
 
 def _snapshots_kept(asked: int | None, present: int) -> int:
-    try:
-        kept = present if asked is None else operator.index(asked)
-    except TypeError:
-        kept = 0
-    if isinstance(asked, bool) or not 1 <= kept <= present:
-        raise ValueError(f"n_snapshots must be an integer from 1 to {present}, or None for all. Got {asked!r}.")
+    check_count(asked, "n_snapshots")
+    kept = present if asked is None else asked
+    check_available(kept, "n_snapshots", present)
     return kept
 
 

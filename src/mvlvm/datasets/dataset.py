@@ -1,5 +1,6 @@
 """A data set: its views by name, and what is known of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from mvlvm.errors import ViewError
 from mvlvm.views.annotated import as_mudata
+from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 from mvlvm.views.sparse import as_dense, is_sparse
 
@@ -50,7 +53,7 @@ class Dataset(Mapping[str, Any]):
         rows = None if self.rows is None else pandas.Index(self.rows)
         return {
             name: pandas.DataFrame(
-                as_dense(name, Y) if is_sparse(Y) else Y, index=rows, columns=self.columns.get(name)
+                as_dense(name, Y) if is_sparse(Y) else Y, index=rows, columns=self.columns.get(name), copy=True
             )
             for name, Y in self.views.items()
         }  # fmt: skip
@@ -58,16 +61,34 @@ class Dataset(Mapping[str, Any]):
     def as_mudata(self) -> Any:
         """Give the views as a MuData, a modality each; samples that lack a view are not part of its modality.
 
-        Labels go to `obs["label"]`, by name.
+        Labels go to `obs["label"]`: by name where they have names, as numbers elsewhere.
+
+        Raises:
+            ViewError: two samples are called alike.
         """
+        self._check_rows()
         observed = {name: frame.dropna(how="all") for name, frame in self.as_frames().items()}
         mdata = as_mudata(observed)
-        if self.labels is not None and self.label_names is not None:
+        if self.labels is not None:
             pandas = require("pandas", "Giving views as MuData")
-            names = self.rows or map(str, range(len(self.labels)))
-            labels = pandas.Categorical.from_codes(self.labels, list(self.label_names))
+            names = map(str, range(len(self.labels)) if self.rows is None else self.rows)
+            labels = self.labels
+            if self.label_names is not None:
+                labels = pandas.Categorical.from_codes(labels, list(self.label_names))
             mdata.obs["label"] = pandas.Series(labels, index=list(names)).reindex(mdata.obs_names)
         return mdata
+
+    def _check_rows(self) -> None:
+        rows = [] if self.rows is None else list(self.rows)
+        repeated = [row for row, times in Counter(rows).items() if times > 1]
+        if repeated:
+            raise ViewError(
+                f"The rows of a data set must have names of their own to be matched in a MuData. Got some twice: "
+                f"{listed(repeated)}. Rename them: dataclasses.replace(data, rows=...)."
+            )
+
+    __eq__ = object.__eq__  # not the mapping's, which would compare arrays as if they were numbers
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
 
     def __getitem__(self, view: str) -> Any:
         return self.views[view]

@@ -1,11 +1,23 @@
 """Handwritten digits and house numbers: MNIST in several forms, and its pairs with SVHN."""
 
+import math
 from collections.abc import Sequence
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int, UInt8
 
-from mvlvm.datasets.choosing import draw_rows, rows_of_split
+from mvlvm.checks import check_choice
+from mvlvm.datasets.choosing import (
+    SPLITS,
+    as_list,
+    check_count,
+    class_numbers,
+    draw_rows,
+    drawn_names,
+    rows_of_split,
+)
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore
@@ -28,9 +40,12 @@ def mnist(store: FileStore, seed: int, *, split: str = "all", n_samples: int | N
         split: "all", "train" or "test".
         n_samples: draw so many; None keeps all.
     """
-    images, labels = _mnist(store, split)
+    check_choice(split, "split", SPLITS)
+    check_count(n_samples, "n_samples")
+    images, labels, start = _mnist(store, split)
     rows = draw_rows(len(images), n_samples, np.random.default_rng(seed))
-    return _of_digits({"image": _flat(images[rows])}, labels[rows], {"image": _MNIST_SHAPE})
+    names = drawn_names("mnist", rows, start)
+    return _of_digits({"image": _flat(images[rows])}, labels[rows], {"image": _MNIST_SHAPE}, names)
 
 
 def r_mnist(store: FileStore, seed: int, *, n_samples: int = 1000) -> Dataset:
@@ -55,14 +70,12 @@ def mv_mnist(
         angles: in degrees, counter-clockwise.
         n_samples: draw so many; None keeps all 70,000.
     """
-    if not isinstance(angles, Sequence) or isinstance(angles, str):
-        raise ValueError(f"angles must be a list of angles in degrees. Got {angles!r}.")
-    if not angles or len(set(angles)) < len(angles):
-        raise ValueError(f"angles must name at least one angle, and none twice. Got {tuple(angles)}.")
-    images, labels = _mnist(store)
+    turns = _named_angles(angles)
+    check_count(n_samples, "n_samples")
+    images, labels, _ = _mnist(store)
     rows = draw_rows(len(images), n_samples, np.random.default_rng(seed))
-    views = {f"{angle:g} degrees": _flat(_turned(images[rows], angle)) for angle in angles}
-    return _of_digits(views, labels[rows], dict.fromkeys(views, _MNIST_SHAPE))
+    views = {name: _flat(_turned(images[rows], angle)) for name, angle in turns.items()}
+    return _of_digits(views, labels[rows], dict.fromkeys(views, _MNIST_SHAPE), drawn_names("mnist", rows))
 
 
 def mnist_svhn(store: FileStore, seed: int, *, n_samples: int | None = None) -> Dataset:
@@ -73,25 +86,42 @@ def mnist_svhn(store: FileStore, seed: int, *, n_samples: int | None = None) -> 
         seed: of the pairs and the rows drawn.
         n_samples: draw so many pairs; None keeps one for each of the 16,000 house numbers.
     """
+    check_count(n_samples, "n_samples")
     rng = np.random.default_rng(seed)
-    photographs, labels = store.arrays("svhn_train16k.npz", "X", "y")
-    handwritten, digits = _mnist(store)
-    rows = draw_rows(len(labels), n_samples, rng)
-    labels = labels[rows].astype(np.int64)
-    views = {"mnist": _flat(handwritten[_partners(labels, digits, rng)]), "svhn": _flat(photographs[rows])}
-    return _of_digits(views, labels, {"mnist": _MNIST_SHAPE, "svhn": _SVHN_SHAPE})
+    photographs, numbers = store.arrays("svhn_train16k.npz", "X", "y")
+    handwritten, digits, _ = _mnist(store)
+    drawn = draw_rows(len(numbers), n_samples, rng)
+    rows, labels = np.arange(len(numbers))[drawn], class_numbers(numbers)[drawn]
+    partners = _partners(labels, digits, rng)
+    views = {"mnist": _flat(handwritten[partners]), "svhn": _flat(photographs[rows])}
+    names = tuple(f"svhn {row}, mnist {partner}" for row, partner in zip(rows, partners, strict=True))
+    return _of_digits(views, labels, {"mnist": _MNIST_SHAPE, "svhn": _SVHN_SHAPE}, names)
 
 
-def _mnist(store: FileStore, split: str = "all") -> tuple[UInt8[np.ndarray, "N H W"], Int[np.ndarray, " N"]]:
+def _mnist(store: FileStore, split: str = "all") -> tuple[UInt8[np.ndarray, "N H W"], Int[np.ndarray, " N"], int]:
+    """Read images, their digits, and the number of the first one."""
     images, labels, n_train = store.arrays("mnist.npz", "X", "y", "n_train")
-    rows = rows_of_split(split, int(n_train))
-    return images[rows], labels[rows].astype(np.int64)
+    rows = rows_of_split(split, n_train, len(images))
+    return images[rows], class_numbers(labels)[rows], rows.start
+
+
+def _named_angles(angles: Any) -> dict[str, int | float]:
+    """Give the angles by the names of their views."""
+    listed = as_list(angles, "angles")
+    for angle in listed:
+        if isinstance(angle, bool) or not isinstance(angle, Real) or not math.isfinite(angle):
+            raise ValueError(f"angles must be a list of numbers, in degrees. Got {angle!r}.")
+    named = {f"{angle:g} degrees": angle for angle in listed}
+    if not named or len(named) < len(listed):
+        raise ValueError(f"angles must name at least one angle, and none twice. Got {listed}.")
+    return named
 
 
 def _of_digits(
-    views: dict[str, np.ndarray], labels: Int[np.ndarray, " N"], shapes: dict[str, tuple[int, ...]]
-) -> Dataset:
-    return Dataset(views, labels, DIGITS, image_shapes=shapes)
+    views: dict[str, np.ndarray], labels: Int[np.ndarray, " N"], shapes: dict[str, tuple[int, ...]],
+    rows: tuple[str, ...] | None,
+) -> Dataset:  # fmt: skip
+    return Dataset(views, labels, DIGITS, rows=rows, image_shapes=shapes)
 
 
 def _flat(images: UInt8[np.ndarray, "N H W *C"]) -> UInt8[np.ndarray, "N M"]:

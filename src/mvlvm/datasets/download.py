@@ -2,11 +2,13 @@
 
 import glob
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,10 @@ _UNFINISHED = ".part"
 def fetch(file: str, folder: Path, *, source: Source | None = None, progress: bool = True) -> Path:
     """Give the path of `file` in `folder`, downloading and converting it where it is not there yet.
 
-    The file appears under its name only when it is complete and checked; whatever goes wrong, nothing of it is left.
-    Processes that want the same file wait for one of them to fetch it. A file that is there is never touched.
+    The file appears under its name only when it is complete and checked; whatever goes wrong, nothing of it is left but
+    an empty lock file, `.NAME.lock`, for which another process may be waiting. Processes that want the same file wait
+    for one of them to fetch it. A file that is there is never touched. Raw files that lie in the folder under their
+    names, put there by hand, are used in place of a download, if their checksums are right; they stay as they are.
 
     Args:
         file: a bare file name, for example "mnist.npz".
@@ -38,10 +42,13 @@ def fetch(file: str, folder: Path, *, source: Source | None = None, progress: bo
         DataFileError: it could not be fetched; the message says why, and what to do by hand.
     """
     order = _Order(file, folder, _known_source(file) if source is None else source)
+    if order.target.is_dir():
+        raise DataFileError(f"{order.target} is a folder, but must be a file. Move it away, or name another data home.")
     if order.target.exists():
         return order.target
     if order.source.convert is None:
         raise order.only_by_hand()
+    _check_reader(order)
     with _locked(order):
         if not order.target.exists():
             with _workplace(order) as workplace:
@@ -68,16 +75,18 @@ class _Order:
         return self.folder / self.file
 
     def only_by_hand(self) -> DataFileError:
+        place = f" Put {self.file} into {self.folder}." if self.source.obtainable else ""
         return DataFileError(
-            f"{self.file} is not at hand, and there is no automatic download. {self.source.note} "
-            f"Its home is {self.source.page}; put {self.file} into {self.folder}."
+            f"{self.file} is not at hand, and there is no automatic download. Its home is {self.source.page}. "
+            f"{self.source.note}{place}"
         )
 
     def failure(self, cause: str) -> DataFileError:
         note = f" {self.source.note}" if self.source.note else ""
         return DataFileError(
-            f"{self.file} could not be fetched: {cause}{note} "
-            f"Try again later, or get it by hand from {self.source.page} and put {self.file} into {self.folder}."
+            f"{self.file} could not be fetched: {cause}{note} Try again later, or download by hand "
+            f"{', '.join(map(_say_remote, self.source.remotes))} into {self.folder} and load it again. "
+            f"Its home is {self.source.page}."
         )
 
 
@@ -85,6 +94,22 @@ def _known_source(file: str) -> Source:
     if file not in SOURCES:
         raise DataFileError(f"'{file}' is not the file of a data set. Known are: {', '.join(SOURCES)}.")
     return SOURCES[file]
+
+
+def _check_reader(order: _Order) -> None:
+    """Refuse to download what could not be read afterwards."""
+    if order.source.reader is None:
+        return
+    package, extra = order.source.reader
+    if find_spec(package) is None:
+        raise DataFileError(
+            f"{order.file} is not at hand, and its raw files are read with {package}, which is not installed. "
+            f'Install it with: pip install "mvlvm[{extra}]"'
+        )
+
+
+def _say_remote(remote: Remote) -> str:
+    return remote.url if remote.url.endswith(f"/{remote.name}") else f"{remote.url} (as {remote.name})"
 
 
 @contextmanager
@@ -113,16 +138,30 @@ def _workplace(order: _Order) -> Iterator[Path]:
 
 
 def _download(order: _Order, workplace: Path, progress: bool) -> dict[str, Path]:
-    """Download the raw files, with checksums and retries."""
+    """Download the raw files, with checksums and retries, unless they were put into the folder by hand."""
     raw: dict[str, Path] = {}
     with download_bars() if progress else nullcontext() as bars, _silent_pooch():
         for number, remote in enumerate(order.source.remotes):
+            if _is_at_hand(order, remote):
+                raw[remote.name] = order.folder / remote.name
+                continue
             bar = None if bars is None else DownloadBar(bars, remote.name)
             try:
                 raw[remote.name] = _retrieve(remote, workplace, f"raw-{number}", bar)
             except (ValueError, OSError) as error:  # what pooch and requests raise
-                raise order.failure(_transfer_cause(remote, error)) from error
+                raise order.failure(_transfer_cause(order, remote, error)) from error
     return raw
+
+
+def _is_at_hand(order: _Order, remote: Remote) -> bool:
+    """Tell whether a raw file, and not only a file of that name, lies in the folder."""
+    from pooch import file_hash
+
+    path = order.folder / remote.name
+    if Path(remote.name).name != remote.name or not path.is_file():
+        return False
+    algorithm, _, expected = (remote.known_hash or "").partition(":")
+    return not expected or file_hash(str(path), alg=algorithm) == expected
 
 
 def _retrieve(remote: Remote, workplace: Path, name: str, bar: DownloadBar | None) -> Path:
@@ -151,7 +190,7 @@ def _silent_pooch() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _transfer_cause(remote: Remote, error: Exception) -> str:
+def _transfer_cause(order: _Order, remote: Remote, error: Exception) -> str:
     from requests import exceptions
 
     match error:
@@ -167,7 +206,18 @@ def _transfer_cause(remote: Remote, error: Exception) -> str:
             cause = "its checksum is wrong"
         case _:
             cause = "it could not be written"
-    return f"{remote.name} did not come from {remote.url} because {cause} ({error})."
+    beside = order.folder / remote.name
+    unfit = f" {beside} was not used, because its checksum is wrong." if beside.is_file() else ""
+    return f"{remote.name} did not come because {cause} ({_innermost(error)}).{unfit}"
+
+
+def _innermost(error: BaseException) -> str:
+    """Give the words of the error that all others were raised for, without the address, which is said elsewhere."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+    said = getattr(error, "strerror", None) or str(error)
+    hashes = re.search(r"expected \S+ but got [\w:]+", said)
+    return hashes[0] if hashes else said.partition(" for url: ")[0]
 
 
 def _convert(order: _Order, workplace: Path, raw: Mapping[str, Path]) -> Path:
@@ -181,8 +231,10 @@ def _convert(order: _Order, workplace: Path, raw: Mapping[str, Path]) -> Path:
     except Exception as error:  # a raw file may be broken in any way
         raise order.failure(f"the conversion failed ({type(error).__name__}: {error}).") from error
     if digest != source.digest:
-        cause = f"the converted file does not hold what it should (digest {digest} instead of {source.digest})."
+        by_hand = [path.name for path in raw.values() if path.parent == order.folder]
+        given = f" It was made from {', '.join(by_hand)} in {order.folder}; move that away." if by_hand else ""
+        cause = f"the converted file does not hold what it should (digest {digest} instead of {source.digest}).{given}"
         raise order.failure(cause)
-    with converted.open("rb") as stream:
+    with converted.open("r+b") as stream:
         os.fsync(stream.fileno())  # else a power cut could leave an empty file under the final name
     return converted

@@ -2,9 +2,17 @@
 
 import numpy as np
 
-from mvlvm.checks import check_integer
+from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.datasets import pixels
-from mvlvm.datasets.choosing import draw_rows, rows_of_split
+from mvlvm.datasets.choosing import (
+    SPLITS,
+    check_available,
+    check_count,
+    class_numbers,
+    draw_rows,
+    drawn_names,
+    rows_of_split,
+)
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore
@@ -29,11 +37,13 @@ def cifar(
         grey: grey levels, or the three colours.
         n_samples: draw so many; None keeps all.
     """
+    check_choice(split, "split", SPLITS)
+    check_count(n_samples, "n_samples")
     images, labels, n_train, names = _cifar(store, size, grey)
-    rows = rows_of_split(split, n_train)
-    images, labels = images[rows], labels[rows]
+    part = rows_of_split(split, n_train, len(images))
+    images, labels = images[part], labels[part]
     rows = draw_rows(len(images), n_samples, np.random.default_rng(seed))
-    return of_images(images[rows], labels[rows], names)
+    return of_images(images[rows], labels[rows], names, drawn_names("cifar", rows, part.start))
 
 
 def r_cifar(
@@ -50,14 +60,14 @@ def r_cifar(
         size: pixels of a side; the originals have 32.
         grey: grey levels, or the three colours.
     """
-    images, labels, _, names = _cifar(store, size, grey)
     check_integer(n_classes, "n_classes", at_least=1)
-    if n_classes > len(names):
-        raise ValueError(f"n_classes must be at most {len(names)}. Got {n_classes}.")
+    check_integer(n_per_class, "n_per_class", at_least=1)
+    images, labels, _, names = _cifar(store, size, grey)
+    check_available(n_classes, "n_classes", len(names))
     rng = np.random.default_rng(seed)
     of_classes = (np.flatnonzero(labels == k) for k in range(n_classes))
-    rows = np.concatenate([found[draw_rows(len(found), n_per_class, rng)] for found in of_classes])
-    return of_images(images[rows], labels[rows], names[:n_classes])
+    rows = np.concatenate([found[draw_rows(len(found), n_per_class, rng, "n_per_class")] for found in of_classes])
+    return of_images(images[rows], labels[rows], names[:n_classes], drawn_names("cifar", rows))
 
 
 def yale(store: FileStore, seed: int, *, size: int = 32) -> Dataset:
@@ -68,7 +78,7 @@ def yale(store: FileStore, seed: int, *, size: int = 32) -> Dataset:
         seed: not used; nothing is drawn.
         size: pixels of a side, 32 or 64.
     """
-    if size not in (32, 64):
+    if check_integer(size, "size", at_least=1) not in (32, 64):
         raise ValueError(f"size must be 32 or 64 for 'yale', the sizes its faces were cropped to. Got {size}.")
     images, labels = store.arrays("yale.npz", f"X{size}", "y")
     return of_images(images, labels, tuple(f"subject {k}" for k in range(1, 16)))
@@ -96,13 +106,16 @@ def coil20(store: FileStore, seed: int) -> Dataset:
     return of_images(images, labels, tuple(f"object {k}" for k in range(1, 21)))
 
 
-def of_images(images: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) -> Dataset:
+def of_images(
+    images: np.ndarray, labels: np.ndarray, names: tuple[str, ...], rows: tuple[str, ...] | None = None
+) -> Dataset:
     """Give labelled images as one view, a row each."""
-    return Dataset({"image": images.reshape(len(images), -1)}, labels.astype(np.int64), names,
+    return Dataset({"image": images.reshape(len(images), -1)}, class_numbers(labels), names, rows=rows,
                    image_shapes={"image": images.shape[1:]})  # fmt: skip
 
 
-def _cifar(store: FileStore, size: int, grey: bool) -> tuple[np.ndarray, np.ndarray, int, tuple[str, ...]]:
+def _cifar(store: FileStore, size: int, grey: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
+    check_flag(grey, "grey")
     check_integer(size, "size", at_least=1)
     if size > _ORIGINAL_SIZE:
         raise ValueError(f"size must be at most {_ORIGINAL_SIZE}, the size of the original images. Got {size}.")
@@ -112,7 +125,7 @@ def _cifar(store: FileStore, size: int, grey: bool) -> tuple[np.ndarray, np.ndar
     if not as_in_paper:
         images = pixels.grey(images) if grey else images
         images = images if size == _ORIGINAL_SIZE else pixels.resize(images, size)
-    return images, labels, int(n_train), tuple(map(str, names))
+    return images, labels, n_train, tuple(map(str, names))
 
 
 ENTRIES = {
@@ -157,6 +170,7 @@ ENTRIES = {
         recipe=brendan,
         views=("image",),
         files=("frey_faces.npz",),
+        labelled=False,
         description="1,965 frames of a video of Brendan Frey's face, 28 x 20 grey levels, in time order; no labels.",
         origin="B. Frey and S. Roweis.",
         licence="None stated; used freely in research.",

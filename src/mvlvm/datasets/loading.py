@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from mvlvm.checks import check_flag
+from mvlvm.datasets.choosing import OptionError
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.registry import REGISTRY
-from mvlvm.datasets.store import FileStore
-from mvlvm.errors import DataFileError
+from mvlvm.datasets.soundness import check_sound
+from mvlvm.datasets.store import FileStore, damaged
 from mvlvm.randomness import RandomStateLike, seed_from
 
 LABEL_VIEW = "label"
+_LOADS_OWN = ("data_home", "random_state", "with_labels_as_view")
+# What reading foreign content raises, in the hands of a recipe that expects its own.
+_FOREIGN = (TypeError, IndexError, ValueError)
 
 
 def load(
@@ -53,14 +58,35 @@ def load(
         >>> data.truth["latents"].shape
         (50, 2)
     """
+    return load_from(
+        FileStore.at(data_home), name, options, random_state=random_state, with_labels_as_view=with_labels_as_view
+    )
+
+
+def load_from(
+    store: FileStore,
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    random_state: RandomStateLike = None,
+    with_labels_as_view: bool = False,
+) -> Dataset:
+    """Load a data set as `load` does, out of a store, which knows afterwards the files that were read."""
     entry = find_entry(name)
     _check_options(name, options)
-    store = FileStore(None if data_home is None else Path(data_home).expanduser())
-    data = entry.recipe(store, seed_from(random_state), **options)
-    _check_lengths(data, entry)
+    if check_flag(with_labels_as_view, "with_labels_as_view") and not entry.labelled:
+        raise ValueError(f"Data set '{name}' has no labels, so with_labels_as_view=True is not possible.")
+    data = _make(entry, store, seed_from(random_state), options)
     if with_labels_as_view:
-        data = _add_label_view(name, data)
-    return replace(data, name=name, description=entry.description, origin=entry.origin, licence=entry.licence)
+        data = _add_label_view(data)
+    given = {**options, "with_labels_as_view": with_labels_as_view}
+    return replace(
+        data,
+        name=name,
+        description=f"{entry.description}{_say_options(name, given)}",
+        origin=data.origin or entry.origin,
+        licence=entry.licence,
+    )
 
 
 def list_names() -> list[str]:
@@ -86,7 +112,7 @@ def options(name: str) -> dict[str, Any]:
 
 def find_entry(name: str) -> Entry:
     """Give the registry's entry, or an error that suggests the nearest name."""
-    if name in REGISTRY:
+    if isinstance(name, str) and name in REGISTRY:
         return REGISTRY[name]
     raise ValueError(
         f"There is no data set {name!r}.{_suggest(name, list(REGISTRY))} Known are: {', '.join(REGISTRY)}."
@@ -98,28 +124,45 @@ def _check_options(name: str, given: Mapping[str, Any]) -> None:
     for option in given:
         if option not in known:
             offered = f"It has: {', '.join(known)}." if known else "It has none."
-            raise ValueError(f"Data set '{name}' has no option '{option}'.{_suggest(option, list(known))} {offered}")
+            raise ValueError(
+                f"Data set '{name}' has no option '{option}'.{_suggest(option, [*known, *_LOADS_OWN])} {offered}"
+            )
 
 
 def _suggest(given: object, known: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(str(given).lower().replace("_", "-"), known, n=1, cutoff=0.5)
-    return f" Did you mean '{nearest[0]}'?" if nearest else ""
+    spelled = {name.replace("_", "-"): name for name in known}
+    nearest = difflib.get_close_matches(str(given).lower().replace("_", "-"), spelled, n=1, cutoff=0.5)
+    return f" Did you mean '{spelled[nearest[0]]}'?" if nearest else ""
 
 
-def _check_lengths(data: Dataset, entry: Entry) -> None:
-    lengths = {view: Y.shape[0] for view, Y in data.views.items()}
-    if data.labels is not None:
-        lengths["labels"] = len(data.labels)
-    if len(set(lengths.values())) > 1:
-        raise DataFileError(
-            f"{' and '.join(entry.files)}: the parts do not belong together, they have different numbers of rows "
-            f"({', '.join(f'{part}: {length}' for part, length in lengths.items())}). Put whole copies in their place."
-        )
+def _make(entry: Entry, store: FileStore, seed: int, options: Mapping[str, Any]) -> Dataset:
+    """Follow the recipe. What goes wrong before a file is read is a wrong option; afterwards, the file is wrong."""
+    try:
+        data = entry.recipe(store, seed, **options)
+        check_sound(data)
+    except OptionError:
+        raise
+    except _FOREIGN as error:
+        if not store.opened:
+            raise
+        raise damaged(store.opened, error) from error
+    return data
 
 
-def _add_label_view(name: str, data: Dataset) -> Dataset:
-    if data.labels is None or data.label_names is None:
-        raise ValueError(f"Data set '{name}' has no labels, so with_labels_as_view=True is not possible.")
+def _say_options(name: str, given: Mapping[str, Any]) -> str:
+    defaults = {**options(name), "with_labels_as_view": False}
+    changed = {key: value for key, value in given.items() if _plain(value) != _plain(defaults[key])}
+    return f" Loaded with {', '.join(f'{key}={_plain(value)!r}' for key, value in changed.items())}." if changed else ""
+
+
+def _plain(value: Any) -> Any:
+    """Give tuples as lists and numbers of NumPy as Python's."""
+    return list(value) if isinstance(value, tuple) else value.item() if isinstance(value, np.generic) else value
+
+
+def _add_label_view(data: Dataset) -> Dataset:
+    assert data.labels is not None
+    assert data.label_names is not None
     return replace(data, views={**data.views, LABEL_VIEW: one_hot(data.labels, len(data.label_names))},
                    columns={**data.columns, LABEL_VIEW: data.label_names})  # fmt: skip
 

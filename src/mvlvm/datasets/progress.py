@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 
 @contextmanager
 def download_bars() -> Iterator[Progress]:
-    """Show bars with sizes and speeds while the block runs."""
+    """Show bars with sizes and speeds while the block runs, on the error stream: what is printed may go into a file."""
     columns = [
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
     ]  # fmt: skip
-    with Progress(*columns) as bars:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         yield bars
 
 

@@ -51,10 +51,8 @@ def breast_tcga(raw: Mapping[str, Path], target: Path) -> None:
 
 def _read_object(raw: Mapping[str, Path], name: str) -> Any:
     """Read the one object of `name.rda`. It is parsed, never run."""
-    try:
-        import rdata
-    except ImportError as error:
-        raise ImportError('Files of R are read with rdata: pip install "mvlvm[r]".') from error
+    import rdata  # whose absence is noticed before anything is downloaded
+
     return rdata.read_rda(raw[f"{name}.rda"])[name]
 
 

@@ -69,6 +69,7 @@ def simulate_channel(
     check_integer(n_users, "n_users", at_least=1)
     check_integer(n_snapshots, "n_snapshots", at_least=1)
     check_number(speed_km_h, "speed_km_h", positive=False)
+    check_choice(normalise, "normalise", get_args(Normalise))
     check_choice(spec_version, "spec_version", get_args(SpecVersion))
     rng = np.random.default_rng(seed_from(random_state))
     tracks = geometry.draw_tracks(int(n_users), speed_km_h / 3.6, rng)
@@ -82,7 +83,8 @@ def simulate_channel(
     return replace(
         data,
         truth=_truth(rays, tracks),
-        origin=f"Simulated with Sionna: 3GPP TR 38.901 {spec_version}, UMa, outdoor to indoor.",
+        origin="Simulated with Sionna (J. Hoydis et al., NVIDIA): "
+        f"3GPP TR 38.901 {spec_version}, UMa, outdoor to indoor.",
     )
 
 

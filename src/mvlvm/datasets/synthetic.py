@@ -9,6 +9,7 @@ from sklearn.datasets import make_s_curve
 from torch import Tensor
 
 from mvlvm.checks import check_choice, check_integer, check_number
+from mvlvm.datasets.choosing import as_list
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore
@@ -44,9 +45,12 @@ def s_curve(
     check_integer(n_features, "n_features", at_least=1)
     check_number(noise_std, "noise_std", positive=False)
     rng = np.random.default_rng(seed)
-    X, angle = _flat_s(n_samples, rng)
-    latents = torch.as_tensor(X)
-    grams = {view: TRUE_KERNELS[kernel](latents, latents) for view, kernel in named.items()}
+    try:
+        X, angle = _flat_s(n_samples, rng)
+        latents = torch.as_tensor(X)
+        grams = {view: TRUE_KERNELS[kernel](latents, latents) for view, kernel in named.items()}
+    except (RuntimeError, ValueError) as error:  # how torch and NumPy say that
+        raise MemoryError(f"kernel matrices of {n_samples} x {n_samples} do not fit into memory") from error
     return Dataset(
         {view: _draw_columns(K, n_features, noise_std, rng) for view, K in grams.items()},
         truth={"latents": X, "angle": angle, "kernels": {view: K.numpy() for view, K in grams.items()}},
@@ -54,10 +58,15 @@ def s_curve(
 
 
 def _named_kernels(kernels: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    if not kernels:
+    if isinstance(kernels, Mapping):
+        named = dict(kernels)
+    else:
+        named = {f"view{i}": name for i, name in enumerate(as_list(kernels, "kernels"), 1)}
+    if not named:
         raise ValueError("kernels must name the kernel of at least one view. Got none. Give ['rbf', 'gibbs'].")
-    listed = [kernels] if isinstance(kernels, str) else kernels
-    named = dict(listed) if isinstance(listed, Mapping) else {f"view{i}": name for i, name in enumerate(listed, 1)}
+    for view in named:
+        if not isinstance(view, str):
+            raise ValueError(f"kernels must have texts as the names of views. Got {view!r}.")
     for kernel in named.values():
         check_choice(kernel, "kernels", tuple(TRUE_KERNELS))
     return named
@@ -83,6 +92,8 @@ ENTRIES = {
     "s-curve": Entry(
         recipe=s_curve,
         views=("view1", "view2"),
+        labelled=False,
+        simulated=True,
         description=(
             "Views of an S-shaped latent curve, each column a draw of a Gaussian process with an RBF or a Gibbs "
             "kernel, plus noise. The true latents and kernels are known. Drawn anew by random_state."

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from mvlvm.datasets.choosing import choose_views
+from mvlvm.datasets.choosing import choose_views, class_numbers
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.digits import DIGITS
 from mvlvm.datasets.entry import Entry
@@ -23,7 +21,7 @@ def bridges(store: FileStore, seed: int) -> Dataset:
     counts, weekday, dates, names = store.arrays("bridges.npz", "Y", "y", "date", "bridges")
     return Dataset(
         {"counts": counts},
-        weekday.astype(np.int64),
+        class_numbers(weekday),
         ("weekend", "weekday"),
         rows=[str(date) for date in dates],
         columns={"counts": [str(name) for name in names]},
@@ -42,7 +40,7 @@ def mfeat(store: FileStore, seed: int, *, views: Sequence[str] | None = None) ->
     names = choose_views(_MFEAT_VIEWS, views)
     *tables, labels = store.arrays("mfeat.npz", *names, "label")
     shapes = {"pix": (16, 15)} if "pix" in names else {}
-    return Dataset(dict(zip(names, tables, strict=True)), labels.astype(np.int64), DIGITS, image_shapes=shapes)
+    return Dataset(dict(zip(names, tables, strict=True)), class_numbers(labels), DIGITS, image_shapes=shapes)
 
 
 def bdgp(store: FileStore, seed: int) -> Dataset:
@@ -54,7 +52,7 @@ def bdgp(store: FileStore, seed: int) -> Dataset:
     """
     visual, words, labels = store.arrays("bdgp.npz", "visual", "text", "label")
     names = tuple(f"class {k}" for k in range(1, 6))
-    return Dataset({"visual": visual, "text": words}, labels.astype(np.int64), names)
+    return Dataset({"visual": visual, "text": words}, class_numbers(labels), names)
 
 
 ENTRIES = {

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
-from mvlvm.checks import check_choice
-from mvlvm.datasets.choosing import SPLITS, choose_views
+from mvlvm.checks import check_choice, check_flag, check_number
+from mvlvm.datasets.choosing import SPLITS, OptionError, as_list, choose_views, class_numbers
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.store import FileStore, damaged
@@ -40,15 +40,14 @@ def newsgroups(
         remove: what to strip first, of "headers", "footers" and "quotes".
         stop_words: "english" leaves out the commonest words, None keeps them.
     """
-    from sklearn.feature_extraction.text import CountVectorizer
-
     check_choice(split, "split", SPLITS)
     check_choice(vocabulary_split, "vocabulary_split", SPLITS)
-    posts = _read_posts(store)
+    check_choice(stop_words, "stop_words", ("english", None))
+    shares = _share(min_df, "min_df"), _share(max_df, "max_df")
     strip = _stripper(remove)
-    # the stubs take min_df for a number of posts only
-    vectoriser = CountVectorizer(min_df=min_df, max_df=max_df, stop_words=stop_words)  # pyright: ignore[reportArgumentType]
-    vectoriser.fit([strip(post["text"]) for post in posts if vocabulary_split in ("all", post["split"])])
+    posts = _read_posts(store)
+    texts = [strip(post["text"]) for post in posts if vocabulary_split in ("all", post["split"])]
+    vectoriser = _word_counter(texts, shares, stop_words)
     chosen = [post for post in posts if split in ("all", post["split"])]
     counts = vectoriser.transform([strip(post["text"]) for post in chosen]).toarray()
     groups = tuple(sorted({post["label"] for post in posts}))
@@ -69,11 +68,12 @@ def movies(store: FileStore, seed: int, *, unit_rows: bool = False) -> Dataset:
         seed: not used; nothing is drawn.
         unit_rows: scale every row to unit length, so that films with many entries do not stand apart.
     """
+    check_flag(unit_rows, "unit_rows")
     keywords, actors, labels = store.arrays("movies.npz", "keywords", "actors", "label")
     views = {"keywords": keywords, "actors": actors}
     if unit_rows:
         views = {name: _unit_rows(Y) for name, Y in views.items()}
-    return Dataset(views, labels.astype(np.int64), tuple(f"genre {k}" for k in range(1, 18)))
+    return Dataset(views, class_numbers(labels), tuple(f"genre {k}" for k in range(1, 18)))
 
 
 def cora(
@@ -92,12 +92,14 @@ def cora(
     from scipy.sparse import csr_array
 
     names = choose_views(_CORA_VIEWS, views)
+    check_flag(unit_rows, "unit_rows")
+    check_flag(dense, "dense")
     *tables, labels, label_names = store.arrays("cora.npz", *names, "label", "label_names")
     if unit_rows:
         tables = [_unit_rows(table) for table in tables]
     return Dataset(
         {name: table if dense else csr_array(table) for name, table in zip(names, tables, strict=True)},
-        labels.astype(np.int64),
+        class_numbers(labels),
         tuple(str(name).replace("_", " ") for name in label_names),
     )
 
@@ -111,7 +113,29 @@ def bbcsport(store: FileStore, seed: int) -> Dataset:
     """
     first, second, labels = store.arrays("bbcsport.npz", "segment1", "segment2", "label")
     names = tuple(f"topic {k}" for k in range(1, 6))
-    return Dataset({"segment1": first, "segment2": second}, labels.astype(np.int64), names)
+    return Dataset({"segment1": first, "segment2": second}, class_numbers(labels), names)
+
+
+def _share(value: float, parameter: str) -> float:
+    share = check_number(value, parameter, positive=False)
+    if share > 1:
+        raise ValueError(f"{parameter} must be a share of the posts, from 0 to 1. Got {value!r}.")
+    return share
+
+
+def _word_counter(texts: Sequence[str], shares: tuple[float, float], stop_words: str | None) -> Any:
+    """Give scikit-learn's counter of the words that are in neither too few nor too many of the texts."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    least, most = shares
+    # the stubs take min_df for a number of posts only
+    vectoriser = CountVectorizer(min_df=least, max_df=most, stop_words=stop_words)  # pyright: ignore[reportArgumentType]
+    try:
+        return vectoriser.fit(texts)
+    except ValueError as error:
+        raise OptionError(
+            f"No word is left: none is in {least:g} to {most:g} of the posts. Give a smaller min_df or a larger max_df."
+        ) from error
 
 
 def _read_posts(store: FileStore) -> list[dict[str, Any]]:
@@ -119,12 +143,16 @@ def _read_posts(store: FileStore) -> list[dict[str, Any]]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             posts = [json.loads(line) for line in lines]
-        if not all({"label", "split", "id", "text"} <= post.keys() for post in posts):
+        if not posts:
+            raise ValueError("it is empty")
+        if not all(isinstance(post.get(key), str) for post in posts for key in ("label", "split", "id", "text")):
             raise ValueError("a line lacks its label, split, id or text")
+        if not all(post["split"] in SPLITS[1:] for post in posts):
+            raise ValueError("a line is neither of the training nor of the test set")
     except PermissionError:
         raise
     except (OSError, EOFError, zlib.error, ValueError, AttributeError) as error:
-        raise damaged(path, error) from error
+        raise damaged([path], error) from error
     return posts
 
 
@@ -132,7 +160,7 @@ def _stripper(remove: Sequence[str]) -> Callable[[str], str]:
     """Give a function that takes away parts of a post, by the rules that scikit-learn has for this collection."""
     from sklearn.datasets import _twenty_newsgroups as rules
 
-    remove = [remove] if isinstance(remove, str) else remove
+    remove = as_list(remove, "remove")
     for part in remove:
         check_choice(part, "remove", _NEWS_PARTS)
     steps = {
@@ -183,7 +211,8 @@ ENTRIES = {
         files=("cora.npz",),
         description=(
             "2,708 papers on 7 subjects by the words they hold (1,433, yes or no) and the papers that they cite or are "
-            "cited by (2,708; 2 where two papers cite each other). The views are sparse unless dense=True."
+            "cited by (2,708; 2 where two papers cite each other). The views are sparse unless dense=True. The origin "
+            "only numbers the subjects; their names were inferred from the class sizes, which are all different."
         ),
         origin=f"{_GRIMAL} The papers come from LINQS (P. Sen et al. 2008, after A. McCallum).",
         licence="No terms are stated for the data.",

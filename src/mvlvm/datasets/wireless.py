@@ -1,16 +1,19 @@
 """Wireless channels by name: from files of QuaDRiGa, or simulated with Sionna. docs/channel.md compares them."""
 
+from typing import get_args
+
+from mvlvm.checks import check_choice
 from mvlvm.datasets.channel import ARCHIVE, Normalise, from_archive
 from mvlvm.datasets.channel_geometry import SPEED_KM_H
+from mvlvm.datasets.choosing import check_count
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.entry import Entry
 from mvlvm.datasets.sionna_channel import SpecVersion, simulate_channel
 from mvlvm.datasets.store import FileStore
 
 _VIEWS = ("real", "imag")
-_QUADRIGA = (
-    "Drawn with QuaDRiGa 2.8.1 of Fraunhofer HHI (S. Jaeckel et al.), seed 1, at the settings of the paper's table."
-)
+_QUADRIGA = "Drawn with QuaDRiGa 2.8.1 of Fraunhofer HHI (S. Jaeckel et al.), seed 1, "
+_UNIT_ROWS = "Rows are scaled to unit length by default (normalise)."
 _QUADRIGA_LICENCE = "QuaDRiGa may be used for non-commercial purposes; its licence does not speak of the output."
 
 
@@ -67,6 +70,8 @@ def channel_sionna(
 
 
 def _from_file(store: FileStore, file: str, normalise: Normalise, n_snapshots: int | None) -> Dataset:
+    check_choice(normalise, "normalise", get_args(Normalise))
+    check_count(n_snapshots, "n_snapshots")
     arrays = dict(zip(ARCHIVE, store.arrays(file, *ARCHIVE), strict=True))
     return from_archive(arrays, normalise=normalise, n_snapshots=n_snapshots)
 
@@ -79,9 +84,10 @@ ENTRIES = {
         description=(
             "Channels between a base station with 32 antennas and ten users at 30 km/h, 1,000 samples of each; the "
             "label is the user. Path loss and angles stay along the way and only the phases turn, as the switches in "
-            "the paper's table make QuaDRiGa do. The paper's own draw is not public; docs/channel.md says what differs."
+            "the paper's table make QuaDRiGa do. The paper's own draw is not public; docs/channel.md says what "
+            f"differs. {_UNIT_ROWS}"
         ),
-        origin=_QUADRIGA,
+        origin=f"{_QUADRIGA}at the settings of the paper's table.",
         licence=_QUADRIGA_LICENCE,
     ),
     "channel-drift": Entry(
@@ -90,19 +96,20 @@ ENTRIES = {
         views=_VIEWS,
         description=(
             "The users of 'channel' with spherical waves, and path loss, shadowing and angles that change along the "
-            "way, as the paper's text has it. Not the setting of its table."
+            f"way, as the paper's text has it. Not the setting of its table. {_UNIT_ROWS}"
         ),
-        origin=_QUADRIGA,
+        origin=f"{_QUADRIGA}with use_3GPP_baseline = 0, which is not the setting of the paper's table.",
         licence=_QUADRIGA_LICENCE,
     ),
     "channel-sionna": Entry(
         recipe=channel_sionna,
         views=_VIEWS,
+        simulated=True,
         description=(
             "Channels with the geometry of 'channel', simulated anew by random_state with Sionna's UMa model of TR "
-            "38.901. Needs sionna-no-rt; docs/channel.md says what differs from QuaDRiGa."
+            f"38.901. Needs the extra mvlvm[channel]; docs/channel.md says what differs from QuaDRiGa. {_UNIT_ROWS}"
         ),
-        origin="Made here with Sionna (J. Hoydis et al., NVIDIA).",
+        origin="Simulated with Sionna (J. Hoydis et al., NVIDIA).",
         licence="Sionna: Apache 2.0.",
     ),
 }

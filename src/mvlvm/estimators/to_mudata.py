@@ -24,7 +24,7 @@ def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
     fit was made and how it went, in types that .h5mu and .h5ad files can hold.
 
     Rows are matched by name if the fit had row names, so `mdata` may have them in another order; otherwise row i of the
-    fit is row i of `mdata`.
+    fit is row i of `mdata`, or the one that is called "i" if all are called by such numbers.
 
     Args:
         est: a fitted estimator.
@@ -56,6 +56,9 @@ def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N
     """Give, for every row of `mdata`, the row of the fit."""
     fitted, wanted = est.model_.layout.row_names, list(mdata.obs_names)
     N = len(est.embedding_)
+    numbers = [str(i) for i in range(N)]
+    if fitted is None and set(wanted) == set(numbers):
+        fitted = numbers  # what AnnData calls rows without names, and keeps when they are put in another order
     if fitted == wanted or (fitted is None and len(wanted) == N):
         return np.arange(N)
     if fitted is None:
@@ -103,8 +106,8 @@ def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:
 
 
 def _key(view: str) -> str:
-    """Give a view's name as a key; a slash would open a folder inside the file."""
-    return view.replace("/", "%2F")
+    """Give a view's name as a key; a slash would open a folder inside the file, and a dot is that folder."""
+    return "%2E" if view == "." else view.replace("/", "%2F")
 
 
 def _storable(parameter: str, value: Any) -> Any:

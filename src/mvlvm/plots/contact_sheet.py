@@ -1,5 +1,6 @@
 """A sheet of images: several of every class, all views of a sample side by side."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from scipy.sparse import issparse
 
+from mvlvm.errors import ViewError
+from mvlvm.plots.matrices import as_matrices
 from mvlvm.plots.style import MISSING, OBSERVED, new_figure
 
 MOST_CLASSES = 30
@@ -39,9 +42,15 @@ def plot_contact_sheet(
         labels: classes, numbered from zero; -1 where not known.
         label_names: what the numbers mean.
         title: of the figure.
+
+    Raises:
+        ViewError: there are no images, a view is no matrix of numbers, or sizes or labels do not fit.
     """
+    views = as_matrices({name: views[name] for name in shapes if name in views})
+    n_samples = next(iter(views.values())).shape[0]
+    _check_fit(views, shapes)
+    _check_labels(labels, label_names, n_samples)
     n_across = max(2, _IMAGES_ACROSS // len(shapes))
-    n_samples = views[next(iter(shapes))].shape[0]
     lines = _by_class(labels, label_names, n_across) if labels is not None else _in_order(n_samples, n_across)
     chosen = np.concatenate([rows for _, rows in lines])
     pictures = [image_pixels(views[name], shape, chosen) for name, shape in shapes.items()]
@@ -68,6 +77,25 @@ def image_pixels(Y: Any, shape: tuple[int, ...], rows: Int[np.ndarray, " K"]) ->
         raise ValueError(f"An image must have 1 or 3 channels to be shown. Got shape {shape}.")
     images = np.broadcast_to(scaled.reshape(-1, *shape[:2], n_channels), (len(rows), *shape[:2], _COLOURS))
     return np.where(np.isnan(images).any(axis=-1, keepdims=True), to_rgb(MISSING), images)
+
+
+def _check_fit(views: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        if name not in views:
+            raise ViewError(f"shapes must name views. Got {name!r}; the views are: {', '.join(views)}.")
+        if len(shape) not in (2, 3) or math.prod(shape) != views[name].shape[1]:
+            raise ViewError(
+                f"View '{name}' has {views[name].shape[1]} columns, which are no images of shape {tuple(shape)}."
+            )
+
+
+def _check_labels(labels: Int[np.ndarray, " N"] | None, names: Sequence[str] | None, n_samples: int) -> None:
+    if labels is None:
+        return
+    if len(labels) != n_samples:
+        raise ViewError(f"There must be a label for every sample. Got {len(labels)} for {n_samples} samples.")
+    if names and labels.max() >= len(names):
+        raise ViewError(f"label_names must have a name for every class. Got {len(names)}; a label is {labels.max()}.")
 
 
 def _value_range(values: Shaped[np.ndarray, "..."]) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from scipy.sparse import csr_array, issparse
 
+from mvlvm.plots.matrices import as_matrices
 from mvlvm.plots.style import MISSING, OBSERVED, new_figure
 
 Mask = Bool[np.ndarray, "N _"] | csr_array
@@ -34,8 +35,11 @@ def plot_overview(views: Mapping[str, Any], *, title: str = "") -> Figure:
     Args:
         views: view name -> matrix with a row for every sample, an array or SciPy-sparse; NaN is missing.
         title: of the figure.
+
+    Raises:
+        ViewError: there are no views, or they are no matrices of numbers of the same samples.
     """
-    masks = {name: missing_entries(Y) for name, Y in views.items()}
+    masks = {name: missing_entries(Y) for name, Y in as_matrices(views).items()}
     order = order_by_missing_views(list(masks.values()))
     figure, (panels,) = new_figure(1, len(views), panel=(max(1.6, min(3.2, 10 / len(views))), 4.4))
     figure.set_figwidth(max(figure.get_figwidth(), 4.8))

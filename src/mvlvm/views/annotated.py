@@ -56,17 +56,26 @@ def frame_of(name: str, adata: Any) -> Any:
     return pandas.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
 
 
-def modality_frames(mdata: Any) -> dict[str, Any]:
-    """Give the modalities of a MuData as DataFrames with its rows; what a modality lacks is a row of NaN.
+def check_shared_rows(mdata: Any) -> None:
+    """Refuse a MuData whose modalities share their columns.
 
     Raises:
-        ViewError: the modalities do not share rows, or their rows cannot be told apart by name.
+        ViewError: they do.
     """
     if mdata.axis not in _SHARED_ROWS:
         raise ViewError(
             f"The modalities of a MuData must share their rows (axis=0). Got axis={mdata.axis}, shared columns. "
             "Every modality is then the same variables in other samples; fit them one by one."
         )
+
+
+def modality_frames(mdata: Any) -> dict[str, Any]:
+    """Give the modalities of a MuData as DataFrames with its rows; what a modality lacks is a row of NaN.
+
+    Raises:
+        ViewError: the modalities do not share rows, or their rows cannot be told apart by name.
+    """
+    check_shared_rows(mdata)
     rows = mdata.obs_names
     if not rows.is_unique:
         repeated = rows[rows.duplicated()].unique()
@@ -80,6 +89,12 @@ def modality_frames(mdata: Any) -> dict[str, Any]:
             raise ViewError(
                 f"Modality '{name}' has rows that the MuData does not know, such as "
                 f"{frame.index[~frame.index.isin(rows)][0]!r}. Call mdata.update()."
+            )
+        if not frame.index.is_unique:
+            raise ViewError(
+                f"The observation names of modality '{name}' must be unique. Got some twice: "
+                f"{listed(frame.index[frame.index.duplicated()].unique())}. Call obs_names_make_unique() on it, and "
+                "mdata.update()."
             )
     return {name: frame.reindex(rows) for name, frame in frames.items()}
 

@@ -2,19 +2,33 @@
 
 import csv
 import gzip
-from collections import Counter
-from collections.abc import Iterator
+import math
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from mvlvm.errors import ViewError
-from mvlvm.views.columns import MISSING, is_number, looks_like_row_names, no_such_column, numbers_only
+from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.views.columns import (
+    MISSING,
+    check_different,
+    counts_rows,
+    is_number,
+    no_rows,
+    no_such_column,
+    numbers_only,
+    row_name_column,
+    says_row_names,
+)
 from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 
 _ENCODING = "utf-8-sig"  # UTF-8, with or without the mark that spreadsheets put first
+_GZIP = b"\x1f\x8b"
+_BLANK = " \t\r\n"
+_TO_THE_USER = 7  # calls from a check in here to that of read
 
 
 @dataclass(frozen=True)
@@ -24,14 +38,12 @@ class Outline:
     Attributes:
         header: the names of its columns.
         n_rows: how many rows follow.
-        lead: the position of the column that may name the rows.
-        entries: what that column holds, as it is written.
+        entries: position -> what a column holds, as it is written, for those that may name the rows.
     """
 
     header: list[str]
     n_rows: int
-    lead: int | None
-    entries: list[str]
+    entries: dict[int, list[str]]
 
 
 def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
@@ -51,64 +63,121 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
         raise ViewError(
             f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
         ) from None
-    lead = outline.lead
-    if row_names == "auto" and not looks_like_row_names(outline.header[0], outline.entries):
-        lead = None
-    kept = [i for i in range(len(outline.header)) if i != lead]
-    _check_labels(path, [outline.header[i] for i in kept])
+    lead, kept = _roles(outline, row_names)
+    labels = [outline.header[i] for i in kept]
+    _check_labels(path, labels)
     pandas = require("pandas", "Reading CSV files")
-    frame = pandas.read_csv(
-        path, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
-        encoding=_ENCODING, skipinitialspace=True, keep_default_na=False, na_values=MISSING,
-        float_precision="round_trip", low_memory=False,
-    )  # fmt: skip
-    if kept and len(frame) != outline.n_rows:
-        raise ViewError(f"{path} has quotes that do not close, so its rows cannot be told apart. Write it again.")
-    index = pandas.RangeIndex(outline.n_rows) if lead is None else pandas.Index(outline.entries, dtype=object)
-    frame = frame.set_axis([outline.header[i] for i in kept], axis=1).set_axis(index, axis=0)
-    return numbers_only(frame, path)
+    with _open(path, newline=None) as file:  # pandas can run out of memory on lines that end in \r
+        frame = pandas.read_csv(
+            file, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
+            skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
+            low_memory=False,
+        )  # fmt: skip
+    if len(frame) != outline.n_rows:
+        raise ViewError(
+            f"The rows of {path} cannot be told apart: they are {outline.n_rows} or {len(frame)}. Write it again, "
+            "with quotes only around whole entries."
+        )
+    index = pandas.RangeIndex(outline.n_rows)
+    if lead is not None:
+        _check_one_line(path, outline.entries[lead])
+        index = pandas.Index(outline.entries[lead], dtype=object)
+    return numbers_only(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
 
 
 def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
-    """Read the header and one column, and check that every row has as many entries as the header."""
-    with _open(path) as file:
-        lines = csv.reader(file, delimiter=separator, skipinitialspace=True)
-        header = [label.strip() for label in next(filter(None, lines), [])]
+    """Read the header and some columns, and check that every row has as many entries as the header."""
+    with _open(path, newline="") as file:
+        lines = _lines(path, file, separator)
+        header = next(([label.strip() for label in row] for _, row in lines if row), [])
         if not header:
             raise ViewError(f"{path} is empty. A table has a line with the names of its columns and a line per row.")
+        _check_separator(path, header, separator)
         rows = _rows(path, lines, n_columns=len(header))
         first = next(rows, None)
         if first is None:
-            raise ViewError(f"{path} has no rows, only a line with the names of columns. Add a line per row.")
-        if len(first) == len(header) + 1 and first[-1]:  # R leaves out the header of the row names
+            raise no_rows(path)
+        by_r = len(first[1]) == len(header) + 1 and bool(first[1][-1])  # R leaves out the header of the row names
+        if by_r:
             header = ["", *header]
-        _check_header(path, header)
-        lead = _lead(path, header, row_names)
-        n_rows, entries = 0, []
-        for row in chain([first], rows):
+        _check_header(path, header, row_names)
+        n_rows, entries = 0, {i: [] for i in _watched(path, header, row_names)}
+        for line, row in chain([first], rows):
             if len(row) != len(header):
-                raise _wrong_length(path, lines.line_num, len(row), len(header))
+                raise _wrong_length(path, line, len(row), len(header))
             n_rows += 1
-            if lead is not None:
-                entries.append(row[lead].strip())
-    return Outline(header, n_rows, lead, entries)
+            for i, column in entries.items():
+                column.append(row[i].strip())
+    if by_r and separator == "," and len(header) == 2:
+        _check_not_decimals(path, entries[0])
+    return Outline(header, n_rows, entries)
 
 
-def _open(path: Path) -> Any:
+def _watched(path: Path, header: list[str], row_names: str | None) -> list[int]:
+    """Give the positions of columns that may name the rows, and of the first one."""
+    if row_names is None or row_names == "auto":
+        return list(range(len(header)))[:2]
+    if row_names not in header:
+        raise no_such_column(path, row_names, header)
+    return sorted({0, header.index(row_names)})
+
+
+def _roles(outline: Outline, row_names: str | None) -> tuple[int | None, list[int]]:
+    """Give the position of the column of row names, and those of the columns of numbers."""
+    header, first = outline.header, outline.entries[0]
+    if row_names == "auto":
+        lead = row_name_column(header, first)
+    else:
+        lead = None if row_names is None else header.index(row_names)
+    left_out = {lead, 0} if counts_rows(header[0], first) else {lead}
+    return lead, [i for i in range(len(header)) if i not in left_out]
+
+
+def _open(path: Path, newline: str | None) -> Any:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
-    return opener(path, "rt", encoding=_ENCODING, newline="")
+    if opener is open:
+        with path.open("rb") as file:
+            compressed = file.read(len(_GZIP)) == _GZIP
+        if compressed:
+            raise ViewError(f"{path} is compressed by gzip, and its name must say so. Rename it to {path.name}.gz.")
+    return opener(path, "rt", encoding=_ENCODING, newline=newline)
 
 
-def _rows(path: Path, lines: Any, n_columns: int) -> Iterator[list[str]]:
+def _lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the entries of every line, and its number. A line of spaces is empty."""
+    lines = csv.reader(_plain(path, file, separator), delimiter=separator, skipinitialspace=True, strict=True)
+    last = 0
+    try:
+        for row in lines:
+            yield lines.line_num, row
+            last = lines.line_num
+    except csv.Error:
+        raise ViewError(
+            f"Line {last + 1} of {path} has a quote that does not close, or text after one that does. "
+            'Put quotes around whole entries, and write a quote inside of them twice: "5"" tube".'
+        ) from None
+
+
+def _plain(path: Path, file: Iterable[str], separator: str) -> Iterator[str]:
+    """Give the lines as they are, without the spaces of those that have nothing else."""
+    for number, line in enumerate(file, start=1):
+        if "\0" in line:
+            raise ViewError(
+                f"Line {number} of {path} holds a zero byte, so it is no text, or a damaged one. Write it again."
+            )
+        yield line if separator in line or line.strip(_BLANK) else "\n"
+
+
+def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], n_columns: int) -> Iterator[tuple[int, list[str]]]:
     """Give the lines that are not empty. Where rows have one entry, an empty line among them is a row without it."""
     gap = None
-    for row in lines:
+    for line, row in lines:
         if row and gap is not None and n_columns == 1:
             raise _wrong_length(path, gap, 0, n_columns)
         if row:
-            yield row
+            yield line, row
         else:
-            gap = lines.line_num if gap is None else gap
+            gap = line if gap is None else gap
 
 
 def _wrong_length(path: Path, line: int, got: int, expected: int) -> ViewError:
@@ -118,37 +187,63 @@ def _wrong_length(path: Path, line: int, got: int, expected: int) -> ViewError:
     )
 
 
-def _lead(path: Path, header: list[str], row_names: str | None) -> int | None:
-    if row_names is None:
-        return None
-    if row_names == "auto":
-        return 0
-    if row_names not in header:
-        raise no_such_column(path, row_names, header)
-    return header.index(row_names)
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    """Refuse a first line of data. Names can be numbers too, such as wavelengths, but those come in order."""
-    if not all(map(is_number, header)):
-        return
-    numbers = [float(label) for label in header]
-    if any(right <= left for left, right in pairwise(numbers)):
+def _check_separator(path: Path, header: list[str], separator: str) -> None:
+    found = [other for other in (";", "\t") if other in header[0] and other != separator]
+    if len(header) == 1 and found:
+        between = "commas" if separator == "," else "tabs"
         raise ViewError(
-            f"The first line of {path} must hold the names of its columns. Got numbers: {listed(header)}. "
+            f"The columns of {path} seem to be separated by {found[0]!r}: its first line is {header[0]!r}. "
+            f"Save it with {between} between columns and decimal points in numbers, 1.5 and not 1,5."
+        )
+
+
+def _check_not_decimals(path: Path, first: list[str]) -> None:
+    """Refuse rows of one number that a decimal comma cuts in two."""
+    if any(map(is_number, first)):
+        raise ViewError(
+            f"The rows of {path} must have as many entries as there are columns, 1. Got 2. Write numbers with a "
+            "decimal point, 1.5 and not 1,5, or give the row names a header if the first ones are names."
+        )
+
+
+def _check_header(path: Path, header: list[str], row_names: str | None) -> None:
+    """Refuse a first line of data. Names can be numbers too, such as wavelengths, but those come in order."""
+    if row_names in header or not header[0] or says_row_names(header[0]):
+        return
+    labels = header if is_number(header[0]) else header[1:]
+    if not any(map(is_number, labels)) or not all(is_number(label) or label in MISSING for label in labels):
+        return
+    numbers = [float(label) if is_number(label) else math.nan for label in labels]
+    if len(labels) == 1 or not all(map(math.isfinite, numbers)) or any(b <= a for a, b in pairwise(numbers)):
+        raise ViewError(
+            f"The first line of {path} must hold the names of its columns. Got numbers: {listed(labels)}. "
             "Put a line with names before it, or a letter before each number if they are names."
+        )
+    warnings.warn(
+        f"The first line of {path} was taken as names of columns: {listed(labels)}. If it holds data, put a line with "
+        "names before it. If they are names, a letter before each number says so.",
+        ViewWarning, stacklevel=_TO_THE_USER,
+    )  # fmt: skip
+
+
+def _check_one_line(path: Path, names: list[str]) -> None:
+    torn = [name for name in names if "\n" in name or "\r" in name]
+    if torn:
+        raise ViewError(
+            f"The row names of {path} must stand on one line each. Got {torn[0]!r}: a quote opens in one line and "
+            "closes in another, and the rows between are lost. Write it again."
         )
 
 
 def _check_labels(path: Path, labels: list[str]) -> None:
+    if not labels:
+        raise ViewError(
+            f"{path} must have at least one column of numbers. Got none beside the row names. "
+            "Columns are separated by commas in .csv files and by tabs in .tsv files."
+        )
     if "" in labels:
         raise ViewError(
             f"All columns of {path} must have names. Got none for {labels.count('')} of its columns. Name them in the "
             "first line, or delete them; the first column may go without if it holds row names."
         )
-    repeated = [label for label, times in Counter(labels).items() if times > 1]
-    if repeated:
-        raise ViewError(
-            f"The columns of {path} must have different names. Got several called "
-            f"{listed(repeated)}. Rename or delete all but one."
-        )
+    check_different(path, labels)

@@ -10,16 +10,18 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from mvlvm.errors import ViewError
-from mvlvm.views.annotated import frame_of, quietly
-from mvlvm.views.columns import looks_like_row_names, no_such_column, numbers_only
+from mvlvm.views.annotated import check_shared_rows, frame_of, quietly
+from mvlvm.views.columns import check_different, no_rows, no_such_column, numbers_only, row_name_column
 from mvlvm.views.delimited import read_delimited
 from mvlvm.views.optional import require
 
 # View name -> table. A file that holds one table and no name for it has the key None.
 Tables = Mapping[str | None, Any]
 
-_NUMERIC = "biuf"
+_NUMBERS = "iuf"
+_NUMERIC = f"b{_NUMBERS}"  # in an archive, an array of yes and no is more likely a mask than a view
 _TEXT = "US"
+_SPARSE_PARTS = {"format", "shape", "data"}
 
 
 def _read_csv(path: Path, row_names: str | None) -> Tables:
@@ -32,6 +34,7 @@ def _read_tsv(path: Path, row_names: str | None) -> Tables:
 
 def _read_parquet(path: Path, row_names: str | None) -> Tables:
     require("pyarrow", "Reading Parquet files")
+    check_different(path, require("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
     frame = require("pandas", "Reading Parquet files").read_parquet(path, engine="pyarrow")
     return {None: numbers_only(_with_row_names(frame, path, row_names), path)}
 
@@ -39,29 +42,45 @@ def _read_parquet(path: Path, row_names: str | None) -> Tables:
 def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
     """Make row names the index of a table whose index may hold them already."""
     pandas = require("pandas", "Reading Parquet files")
-    counted = isinstance(frame.index, pandas.RangeIndex)
-    if row_names is None or (row_names == "auto" and counted and not _names_come_first(frame)):
+    if row_names is None:
         return frame.reset_index(drop=True)
-    if row_names == "auto" and not counted:
-        names, rest = frame.index.to_flat_index(), frame
+    if row_names == "auto":
+        names, rest = _found_row_names(frame)
     elif row_names in frame.index.names:
         names, rest = frame.index.get_level_values(row_names), frame
+    elif row_names in frame.columns:
+        names, rest = frame[row_names], frame.drop(columns=row_names)
     else:
-        column = frame.columns[0] if row_names == "auto" else row_names
-        if column not in frame.columns:
-            raise no_such_column(path, column, list(frame.columns))
-        names, rest = frame[column], frame.drop(columns=column)
-    as_text = ["" if missing else str(name) for name, missing in zip(names, names.isna(), strict=True)]
+        raise no_such_column(path, row_names, list(frame.columns))
+    if names is None:
+        return rest.reset_index(drop=True)
+    as_text = ["" if missing else _as_written(name) for name, missing in zip(names, names.isna(), strict=True)]
     return rest.set_axis(pandas.Index(as_text, dtype=object), axis=0)
 
 
-def _names_come_first(frame: Any) -> bool:
+def _found_row_names(frame: Any) -> tuple[Any, Any]:
+    """Give the names of the rows, None if there are none, and the table without them.
+
+    An index without a name that holds whole numbers may be left over from another table, so a column comes first.
+    """
     pandas = require("pandas", "Reading Parquet files")
-    if not frame.shape[1]:
-        return False
-    first = frame.iloc[:, 0]
-    entries = [] if pandas.api.types.is_numeric_dtype(first.dtype) else map(str, first.dropna())
-    return looks_like_row_names(str(first.name), entries)
+    kinds = pandas.api.types
+    numbered = frame.index.name is None and kinds.is_integer_dtype(frame.index.dtype)
+    if not numbered:
+        return frame.index.to_flat_index(), frame
+    if frame.shape[1]:
+        first = frame.iloc[:, 0].dropna()
+        entries = [str(entry + 0 if kinds.is_bool_dtype(first.dtype) else entry) for entry in first]
+        lead = row_name_column([str(label) for label in frame.columns], entries)
+        if lead is not None:
+            return frame.iloc[:, lead], frame.iloc[:, lead + 1 :]
+    counted = frame.index.equals(pandas.RangeIndex(len(frame)))
+    return None if counted else frame.index, frame
+
+
+def _as_written(name: Any) -> str:
+    """Give a row name as text; whole numbers that became floats on their way, as pandas makes them, are whole again."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def _read_npy(path: Path, row_names: str | None) -> Tables:
@@ -83,11 +102,17 @@ def _read_npz(path: Path, row_names: str | None) -> Tables:
         arrays = {
             name: _without_pickle(f"The array '{name}' in {path}", partial(getitem, file, name)) for name in file.files
         }
-    views = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMERIC}
+    if arrays.keys() >= _SPARSE_PARTS and arrays["format"].dtype.kind in _TEXT:
+        raise ViewError(
+            f"{path} must hold arrays with two axes. Got the parts of a sparse matrix, as scipy.sparse.save_npz writes "
+            "them. Read it with scipy.sparse.load_npz; estimators take sparse matrices as they are."
+        )
+    views = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMBERS}
     if not views:
+        given = (f"{name} {array.shape} of {array.dtype}" for name, array in arrays.items())
         raise ViewError(
             f"{path} must hold at least one array of numbers with two axes, rows and columns. Got: "
-            f"{', '.join(f'{name} {array.shape}' for name, array in arrays.items()) or 'nothing'}."
+            f"{', '.join(given) or 'nothing'}."
         )
     return {name: _table(array, arrays.get(f"{name}_names")) for name, array in views.items()}
 
@@ -117,14 +142,20 @@ def _read_h5ad(path: Path, row_names: str | None) -> Tables:
     anndata = require("anndata", "Reading H5AD files")
     with quietly():
         adata = anndata.read_h5ad(path)
-    return {None: frame_of(str(path), adata).astype(np.float64)}
+    return {None: _numbers_of(str(path), adata, row_names)}
 
 
 def _read_h5mu(path: Path, row_names: str | None) -> Tables:
     mudata = require("mudata", "Reading H5MU files")
     with quietly():
         mdata = mudata.read_h5mu(path)
-    return {name: frame_of(f"{name} of {path}", adata).astype(np.float64) for name, adata in mdata.mod.items()}
+    check_shared_rows(mdata)
+    return {name: _numbers_of(f"{name} of {path}", adata, row_names) for name, adata in mdata.mod.items()}
+
+
+def _numbers_of(what: str, adata: Any, row_names: str | None) -> Any:
+    frame = frame_of(what, adata).astype(np.float64)
+    return frame.reset_index(drop=True) if row_names is None else frame
 
 
 READERS: dict[str, Callable[[Path, str | None], Tables]] = {
@@ -160,7 +191,7 @@ def read_file(path: Path, row_names: str | None) -> Tables:
 
     Args:
         path: the file.
-        row_names: the column of row names, "auto" or None; for CSV, TSV and Parquet.
+        row_names: the column of row names, for CSV, TSV and Parquet, or "auto"; None if rows go by position.
 
     Raises:
         ViewError: it cannot be read, or does not hold tables of numbers.
@@ -171,7 +202,7 @@ def read_file(path: Path, row_names: str | None) -> Tables:
     if not path.exists():
         raise ViewError(f"There is no file {path}. Check its name; the current folder is {Path.cwd()}.")
     try:
-        return reader(path, row_names)
+        tables = reader(path, row_names)
     except (ViewError, ModuleNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:  # a damaged file can bring five libraries to any kind of failure
@@ -180,3 +211,7 @@ def read_file(path: Path, row_names: str | None) -> Tables:
             f"{path} is damaged, or is not what its name says: {reason}. The file is left as it is. "
             "Copy or write it again."
         ) from error
+    for name, table in tables.items():
+        if not len(table):
+            raise no_rows(path if name is None else f"'{name}' in {path}")
+    return tables

@@ -1,17 +1,21 @@
 """Tables whose rows overlap in part become views with the same rows."""
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mvlvm.errors import ViewError
+from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.views.listing import listed
 from mvlvm.views.optional import require
 
 JOINS = ("outer", "inner")
 
 
-def join_rows(tables: Mapping[str, Any], files: Mapping[str, Path], how: str) -> dict[str, Any]:
+def join_rows(
+    tables: Mapping[str, Any], files: Mapping[str, Path], how: str, *, by_position: bool = False
+) -> dict[str, Any]:
     """Give all tables the same rows in the same order.
 
     Tables with row names are joined by name, tables without by position.
@@ -21,12 +25,16 @@ def join_rows(tables: Mapping[str, Any], files: Mapping[str, Path], how: str) ->
         files: view name -> the file it comes from, for messages.
         how: "outer" keeps every row, in order of first appearance, and fills it with NaN where a table lacks it;
             "inner" keeps the rows that all tables have, in the first one's order.
+        by_position: whether the user said that rows have no names.
 
     Raises:
-        ViewError: a row name appears twice in a table, or the tables have no rows in common.
+        ViewError: a row name appears twice in a table, the tables have no rows in common, or it is not clear whether
+            they have row names.
     """
     unnamed = [name for name, table in tables.items() if _is_unnamed(table)]
     if len(unnamed) == len(tables):
+        if not by_position:
+            _check_first_columns(tables, files)
         _check_lengths(tables)
         return dict(tables)
     if unnamed:
@@ -40,7 +48,12 @@ def join_rows(tables: Mapping[str, Any], files: Mapping[str, Path], how: str) ->
         _check_names(files[name], table.index)
     rows = _all_rows(tables) if how == "outer" else _common_rows(tables)
     if not rows:
-        raise _nothing_in_common(tables, files)
+        raise ViewError(
+            f"The views have no row in common: {_examples(tables, files)}. Check that rows are named alike in all "
+            "files, or give join='outer' to keep them all."
+        )
+    if how == "outer":
+        _warn_of_strangers(tables, files)
     index = require("pandas", "Reading files").Index(rows, dtype=object)
     return {name: table.reindex(index) for name, table in tables.items()}
 
@@ -79,9 +92,30 @@ def _check_names(file: Path, index: Any) -> None:
         )
 
 
-def _nothing_in_common(tables: Mapping[str, Any], files: Mapping[str, Path]) -> ViewError:
-    examples = "; ".join(f"'{name}' ({files[name]}) has {listed(table.index)}" for name, table in tables.items())
-    return ViewError(
-        f"The views have no row in common: {examples}. Check that rows are named alike in all files, or give "
-        "join='outer' to keep them all."
-    )
+def _check_first_columns(tables: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+    """Refuse to go by position where a column at the head of several files may be what rows should be matched by."""
+    heads: dict[Any, str] = {}
+    for name, table in tables.items():
+        label = next(iter(table.columns), None)
+        other = heads.setdefault(label, name)
+        if isinstance(label, str) and files[other] != files[name]:
+            raise ViewError(
+                f"Views '{other}' ({files[other]}) and '{name}' ({files[name]}) both begin with a column '{label}', "
+                f"which may name the rows. Give row_names='{label}' if it does, or row_names=None if the rows are in "
+                "the same order everywhere."
+            )
+
+
+def _warn_of_strangers(tables: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+    seen = Counter(row for table in tables.values() for row in table.index)
+    alone = [name for name, table in tables.items() if all(seen[row] == 1 for row in table.index)]
+    if alone and len(tables) > 1:
+        warnings.warn(
+            f"View '{alone[0]}' has no row in common with the others: {_examples(tables, files)}. Check that rows are "
+            "named alike in all files.",
+            ViewWarning, stacklevel=4,  # the caller of read
+        )  # fmt: skip
+
+
+def _examples(tables: Mapping[str, Any], files: Mapping[str, Path]) -> str:
+    return "; ".join(f"'{name}' ({files[name]}) has {listed(table.index)}" for name, table in tables.items())

@@ -21,8 +21,9 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
         path: a file, a list of files, or a dict, view name -> file.
         join: "outer" keeps every row and fills it with NaN in the views that lack it; "inner" keeps rows that all
             views have.
-        row_names: the column of CSV, TSV and Parquet files that names the rows; None if there is none; "auto" takes the
-            first one if its header is empty, "id", "sample" or the like, or if it holds text.
+        row_names: the column of CSV, TSV and Parquet files that names the rows; None if there is none, and to go by
+            position in all files; "auto" takes the first one if its header is empty, "id", "sample" or the like, or if
+            it holds text.
 
     Returns:
         View name -> DataFrame, all with the same index: what every estimator takes.
@@ -30,6 +31,9 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
     Raises:
         ViewError: a file is missing, damaged or no table of numbers, or the rows do not match.
         ModuleNotFoundError: a package that reads the format is not installed.
+
+    Warns:
+        ViewWarning: numbers were taken as names of columns, or a view has no row in common with the others.
     """
     if join not in JOINS:
         raise ValueError(f"join must be one of {', '.join(map(repr, JOINS))}. Got {join!r}.")
@@ -45,7 +49,7 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
             tables[name], files[name] = table, file
     if not tables:
         raise ViewError(f"The files must hold at least one view. Got none in {path}.")
-    return join_rows(tables, files, join)
+    return join_rows(tables, files, join, by_position=row_names is None)
 
 
 def _sources(path: Any) -> dict[str, Path]:
@@ -73,8 +77,9 @@ def _sources(path: Any) -> dict[str, Path]:
 
 def _as_path(file: Any) -> Path:
     if not isinstance(file, str | os.PathLike) or not os.fspath(file):
+        given = repr(file) if isinstance(file, str) else type(file).__name__
         raise ViewError(
-            f"A file must be given by its path. Got {file!r}. Give a path, a list of paths or a dict, name -> path. "
+            f"A file must be given by its path. Got {given}. Give a path, a list of paths or a dict, name -> path. "
             "Tables in memory need no reading: estimators take them as they are."
         )
     return Path(file).expanduser()

@@ -38,7 +38,7 @@ def as_dense(name: str, table: Any) -> np.ndarray:
             raise MemoryError
         if is_sparse(table):
             return table.toarray()
-        return table.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _dense_frame(table)
     except MemoryError:
         shape = " x ".join(map(str, table.shape))
         raise ViewError(
@@ -46,6 +46,13 @@ def as_dense(name: str, table: Any) -> np.ndarray:
             f"{size / _GIB:,.1f} GiB, and this machine has {memory / _GIB:,.1f} GiB in all. Keep fewer columns, for "
             "example those that vary most, or reduce the view first with sklearn.decomposition.TruncatedSVD."
         ) from None
+
+
+def _dense_frame(frame: Any) -> np.ndarray:
+    try:
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):  # text or dates among the numbers: what cannot be used is said later
+        return frame.to_numpy(dtype=object, na_value=np.nan)
 
 
 def _physical_memory() -> float:
