@@ -8,6 +8,7 @@ import mvlvm
 from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2
+from tests.datasets.at_hand import need
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +102,15 @@ def test_explained_variance_is_of_what_was_seen(curve, fitted):
         centred = (Y - np.nanmean(Y, axis=0))[seen]
         expected = 1 - np.sum((Y - mean[name])[seen] ** 2) / np.sum(centred**2)
         assert fitted.explained_variance_[name] == pytest.approx(expected, abs=1e-6)
+
+
+@need("cll_partial.npz")
+@pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
+def test_patients_of_whom_few_have_all_views_are_fitted_in_one_call():
+    data = load("cll", label_columns=False)
+    est = NGMVLVM(n_components=5, max_iter=60, tol=0.0, random_state=0).fit(data)
+    assert est.embedding_.shape == (200, 5)
+    mean, std = est.reconstruct(return_std=True)
+    for name in data:
+        assert np.isfinite(mean[name]).all()
+        assert (std[name] > 0).all()
