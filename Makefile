@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
 	@echo "make test       the test suite, minutes on two cores"
-	@echo "make test-slow  the long checks: 10,000 steps on five seeds"
+	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
 	@echo "make check      test, lint, types, import floors, doctests"
 
 .venv/torch: constraints.txt

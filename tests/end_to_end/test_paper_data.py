@@ -19,7 +19,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("name", "least"), [("r-mnist", 78), ("r-cifar", 31), ("bridges", 83)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("r-mnist", 78), pytest.param("r-cifar", 31, marks=pytest.mark.slow), ("bridges", 83)]
+)
 def test_one_nearest_neighbour_accuracy_in_percent(name, least):
     accuracies = []
     for seed in SEEDS:
