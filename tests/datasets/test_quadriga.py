@@ -316,5 +316,8 @@ def test_hdf5_without_h5py(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     read_quadriga(paths[0])
     for path in paths[2:]:
-        with pytest.raises(ModuleNotFoundError, match=r'needs h5py. Install it with: pip install "mvlvm\[files\]"'):
+        with pytest.raises(
+            ModuleNotFoundError,
+            match=r'needs h5py, which is not installed. Install it with: pip install "mvlvm\[files\]"',
+        ):
             read_quadriga(path)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvlvm.cli.failing import fail
+from mvlvm.cli.failing import fail, need_matplotlib
 from mvlvm.datasets import Dataset
 
 _KINDS = (".png", ".svg", ".pdf")
@@ -16,12 +16,7 @@ def prepare(given: Path) -> Path:
         fail(f"--plot must name a file. Got {given}: there is no such user.")
     if path.suffix.lower() not in _KINDS:
         fail(f"--plot must name a file that ends in {', '.join(_KINDS)}. Got {path}.")
-    try:
-        import mvlvm.plots  # noqa: F401
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("matplotlib"):
-            raise
-        fail('--plot draws figures and needs matplotlib. Install it with: pip install "mvlvm[plots]"')
+    need_matplotlib("--plot", "plots")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

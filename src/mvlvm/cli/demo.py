@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mvlvm.cli.failing import INTERRUPTED, fail
+from mvlvm.cli.failing import fail, interruptible, need_matplotlib
 
 
 def demo(
@@ -20,16 +20,11 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
-    try:
-        from mvlvm.experiments.demo import run_demo
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("matplotlib"):
-            raise
-        fail('The demo draws figures and needs matplotlib. Install it with: pip install "mvlvm[demo]"')
-    try:
+    need_matplotlib("The demo", "demo")
+    from mvlvm.experiments.demo import run_demo
+
+    with interruptible("The demo was interrupted and wrote no figures."):
         result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
-    except KeyboardInterrupt:
-        fail("The demo was interrupted and wrote no figures.", code=INTERRUPTED)
     table = Table("data", "measure", "ours", "PCA", "noise std", "bound", "seconds")
     for row in result.rows:
         noise = ", ".join(f"{std:.3g}" for std in row.noise.values())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import NoReturn
 
 import typer
@@ -14,6 +15,12 @@ def fail(sentence: str, *, code: int = BAD_INPUT) -> NoReturn:
     """End the program with a sentence on the error stream."""
     typer.echo(f"mvlvm: {sentence}", err=True)
     raise typer.Exit(code)
+
+
+def need_matplotlib(what: str, extra: str) -> None:
+    """End with a sentence where figures cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        fail(f'{what} draws figures and needs matplotlib. Install it with: pip install "mvlvm[{extra}]"')
 
 
 @contextmanager

@@ -12,7 +12,9 @@ from jaxtyping import Complex, Shaped
 from mvlvm.datasets.channel import Normalise, channel_dataset
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.mat_file import is_mat_file, numeric_arrays
+from mvlvm.views.optional import require
 
+_HDF5 = "Reading HDF5, and MATLAB 7.3 files,"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HDF5_OFFSETS = (0, 512, 1024, 2048)  # HDF5 may follow a block of the user's; MATLAB 7.3 puts its header there
 
@@ -61,7 +63,7 @@ def _arrays_in(source: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
         head = file.read(max(_HDF5_OFFSETS) + len(_HDF5_SIGNATURE))
     if any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _HDF5_OFFSETS):
         read = _from_hdf5
-        _h5py()
+        require("h5py", _HDF5)
     elif is_mat_file(head):
         read = numeric_arrays
     else:
@@ -79,7 +81,7 @@ def _arrays_in(source: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
 
 
 def _from_hdf5(source: Path) -> Iterator[tuple[str, Shaped[np.ndarray, "..."]]]:
-    h5py = _h5py()
+    h5py = require("h5py", _HDF5)
     found = {}
     with h5py.File(source, "r") as file:
         file.visititems(lambda path, item: found.update({path: item}) if isinstance(item, h5py.Dataset) else None)
@@ -174,13 +176,3 @@ def _listed(arrays: Arrays) -> str:
         f"{name} ({' x '.join(map(str, array.shape)) or 'a number'}, {'complex' if np.iscomplexobj(array) else 'real'})"
         for name, array in arrays.items()
     ) or "no numeric array"  # fmt: skip
-
-
-def _h5py() -> Any:
-    try:
-        import h5py  # only those who read HDF5 need it
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'Reading HDF5, and MATLAB 7.3 files, needs h5py. Install it with: pip install "mvlvm[files]"'
-        ) from error
-    return h5py

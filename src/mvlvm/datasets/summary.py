@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Int, Shaped
 
 from mvlvm.datasets.dataset import Dataset
 
@@ -73,7 +73,7 @@ def _summarise_view(name: str, Y: Any) -> ViewSummary:
     from scipy.sparse import issparse
 
     sparse = issparse(Y)
-    values, missing_per_row = _sparse_entries(Y) if sparse else _dense_entries(np.asarray(Y))
+    values, missing_per_row = _sparse_entries(Y) if sparse else (np.asarray(Y), np.isnan(Y).sum(axis=1))
     smallest, largest = _range(values)
     n_rows, n_columns = Y.shape
     return ViewSummary(
@@ -89,25 +89,14 @@ def _summarise_view(name: str, Y: Any) -> ViewSummary:
     )
 
 
-def _dense_entries(Y: Shaped[np.ndarray, "N M"]) -> tuple[Shaped[np.ndarray, "N M"], Int[np.ndarray, " N"]]:
-    """Give the entries, and how many of each row are missing."""
-    if not np.issubdtype(Y.dtype, np.inexact):
-        return Y, np.zeros(len(Y), dtype=np.int64)
-    return Y, np.isnan(Y).sum(axis=1)
-
-
 def _sparse_entries(Y: Any) -> tuple[Shaped[np.ndarray, " E"], Int[np.ndarray, " N"]]:
     """Give the stored entries, with a zero for those that are not, and how many of each row are missing."""
     stored = Y.tocsr(copy=True)
     stored.sum_duplicates()
     row_of_entry = np.repeat(np.arange(Y.shape[0]), np.diff(stored.indptr))
-    missing = np.bincount(row_of_entry[_missing(stored.data)], minlength=Y.shape[0])
+    missing = np.bincount(row_of_entry[np.isnan(stored.data)], minlength=Y.shape[0])
     has_zeros = stored.data.size < Y.shape[0] * Y.shape[1]
     return np.append(stored.data, np.zeros(int(has_zeros), dtype=stored.dtype)), missing
-
-
-def _missing(values: Shaped[np.ndarray, " E"]) -> Bool[np.ndarray, " E"]:
-    return np.isnan(values) if np.issubdtype(values.dtype, np.inexact) else np.zeros(values.shape, dtype=bool)
 
 
 def _range(values: Shaped[np.ndarray, "..."]) -> tuple[int | float | None, int | float | None]:

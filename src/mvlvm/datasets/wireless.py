@@ -7,7 +7,7 @@ from mvlvm.datasets.channel import ARCHIVE, Normalise, from_archive
 from mvlvm.datasets.channel_geometry import SPEED_KM_H
 from mvlvm.datasets.choosing import check_count
 from mvlvm.datasets.dataset import Dataset
-from mvlvm.datasets.entry import Entry
+from mvlvm.datasets.entry import Entry, Recipe
 from mvlvm.datasets.sionna_channel import SpecVersion, simulate_channel
 from mvlvm.datasets.store import FileStore
 
@@ -17,34 +17,27 @@ _UNIT_ROWS = "Rows are scaled to unit length by default (normalise)."
 _QUADRIGA_LICENCE = "QuaDRiGa may be used for non-commercial purposes; its licence does not speak of the output."
 
 
-def channel(
-    store: FileStore, seed: int, *, normalise: Normalise = "row", n_snapshots: int | None = None
-) -> Dataset:  # fmt: skip
-    """Give the channels of ten moving users at 32 antennas.
+def _quadriga(file: str) -> Recipe:
+    """Give the recipe for a file of QuaDRiGa's channels."""
 
-    Args:
-        store: where files come from.
-        seed: not used; nothing is drawn.
-        normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw" leaves
-            path loss and shadowing in, by which users differ by 50 dB.
-        n_snapshots: keep the first so many of each user; None keeps all 1,000.
-    """
-    return _from_file(store, "channel.npz", normalise, n_snapshots)
+    def recipe(
+        store: FileStore, seed: int, *, normalise: Normalise = "row", n_snapshots: int | None = None
+    ) -> Dataset:  # fmt: skip
+        """Give the channels of ten moving users at 32 antennas.
 
+        Args:
+            store: where files come from.
+            seed: not used; nothing is drawn.
+            normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw"
+                leaves path loss and shadowing in, by which users differ by 50 dB and more.
+            n_snapshots: keep the first so many of each user; None keeps all 1,000.
+        """
+        check_choice(normalise, "normalise", get_args(Normalise))
+        check_count(n_snapshots, "n_snapshots")
+        arrays = dict(zip(ARCHIVE, store.arrays(file, *ARCHIVE), strict=True))
+        return from_archive(arrays, normalise=normalise, n_snapshots=n_snapshots)
 
-def channel_drift(
-    store: FileStore, seed: int, *, normalise: Normalise = "row", n_snapshots: int | None = None
-) -> Dataset:  # fmt: skip
-    """Give the channels of the same users when path loss, shadowing and angles change along their way.
-
-    Args:
-        store: where files come from.
-        seed: not used; nothing is drawn.
-        normalise: "row" gives every complex row unit length, "user" every user a mean row power of one, "raw" leaves
-            path loss and shadowing in, by which users differ by 60 dB.
-        n_snapshots: keep the first so many of each user; None keeps all 1,000.
-    """
-    return _from_file(store, "channel_drift.npz", normalise, n_snapshots)
+    return recipe
 
 
 def channel_sionna(
@@ -69,16 +62,9 @@ def channel_sionna(
     )  # fmt: skip
 
 
-def _from_file(store: FileStore, file: str, normalise: Normalise, n_snapshots: int | None) -> Dataset:
-    check_choice(normalise, "normalise", get_args(Normalise))
-    check_count(n_snapshots, "n_snapshots")
-    arrays = dict(zip(ARCHIVE, store.arrays(file, *ARCHIVE), strict=True))
-    return from_archive(arrays, normalise=normalise, n_snapshots=n_snapshots)
-
-
 ENTRIES = {
     "channel": Entry(
-        recipe=channel,
+        recipe=_quadriga("channel.npz"),
         files=("channel.npz",),
         views=_VIEWS,
         description=(
@@ -91,7 +77,7 @@ ENTRIES = {
         licence=_QUADRIGA_LICENCE,
     ),
     "channel-drift": Entry(
-        recipe=channel_drift,
+        recipe=_quadriga("channel_drift.npz"),
         files=("channel_drift.npz",),
         views=_VIEWS,
         description=(

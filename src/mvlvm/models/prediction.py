@@ -94,16 +94,17 @@ def infer_weights(
     """
     features = view.draw_features(generator)
     s = view.noise_variance.double()
-    Phis = [features(seen.of(latent.sample(generator))).double() for _ in range(n_latent_draws)]
+    Phis = (features(seen.of(latent.sample(generator))).double() for _ in range(n_latent_draws))
     with view.named_in_errors():
         if seen.hidden is not None:
-            mean, covariance, inflation = infer_with_gaps(seen.Y, ~seen.hidden, Phis, s)
-            return WeightPosterior(features, mean, covariance, inflation)
-        gram = sum((Phi.T @ Phi for Phi in Phis[1:]), Phis[0].T @ Phis[0]) / len(Phis)
+            return WeightPosterior(features, *infer_with_gaps(seen.Y, ~seen.hidden, list(Phis), s))
+        gram, mean_Phi = 0.0, 0.0
+        for Phi in Phis:  # one at a time, since all of them may not fit into memory
+            gram = gram + Phi.T @ Phi / n_latent_draws
+            mean_Phi = mean_Phi + Phi / n_latent_draws
         # a saved model is read back in row-major order, and products depend on the order in their last bits
-        inverse = factor(add_to_diagonal(gram, s)).inverse().contiguous()
-    mean_Phi = torch.stack(Phis).mean(dim=0)
-    mean = inverse @ (mean_Phi.T @ seen.Y.double())
+        inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
+    mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.Y.double())
     return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))
 
 

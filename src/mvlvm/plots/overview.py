@@ -60,7 +60,7 @@ def missing_entries(Y: Any) -> Mask:
     """Give which entries are missing, sparse where the view is or where none can be."""
     if issparse(Y):
         stored = csr_array(Y, copy=True)
-        stored.data = _is_nan(stored.data)
+        stored.data = np.isnan(stored.data)
         stored.eliminate_zeros()
         return stored
     Y = np.asarray(Y)
@@ -79,10 +79,6 @@ def block_shares(mask: Mask, order: Int[np.ndarray, " N"]) -> Float[np.ndarray, 
     blocks = np.split(order, row_edges[1:-1])
     counts = np.stack([np.add.reduceat(mask[rows].sum(axis=0), column_edges[:-1]) for rows in blocks])
     return counts / np.outer(np.diff(row_edges), np.diff(column_edges))
-
-
-def _is_nan(values: np.ndarray) -> Bool[np.ndarray, " E"]:
-    return np.isnan(values) if np.issubdtype(values.dtype, np.inexact) else np.zeros(values.shape, dtype=bool)
 
 
 def _size(mask: Mask) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from mvlvm.errors import ViewError
 from mvlvm.views.annotated import is_anndata, is_mudata
+from mvlvm.views.columns import is_number
 from mvlvm.views.container import Views
 from mvlvm.views.interop import is_dataframe, layout_of, unpack
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
@@ -99,21 +100,13 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
     except OverflowError:
         raise ViewError(f"View '{name}' holds numbers beyond the range of floating point. {_RESCALE}") from None
     except ValueError:
-        culprit = next(entry for entry in array.flat if not _is_number(entry))
+        culprit = next(entry for entry in array.flat if not is_number(entry))
         raise ViewError(
             f"View '{name}' must hold numbers only. Got {str(culprit)!r}. "
             "Encode text and categories as numbers first, for example one column per category."
         ) from None
     except TypeError as error:
         raise TypeError(f"View '{name}' must hold numbers only: {error}.") from None
-
-
-def _is_number(entry: object) -> bool:
-    try:
-        float(entry)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _check_names(tables: Mapping[Any, Any]) -> None:

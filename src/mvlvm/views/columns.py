@@ -146,10 +146,10 @@ def _is_count(entry: str) -> bool:
     return entry.isascii() and entry.isdecimal() and (entry == "0" or not entry.startswith("0"))
 
 
-def is_number(entry: str) -> bool:
-    """Tell whether text can be read as a number."""
+def is_number(entry: Any) -> bool:
+    """Tell whether an entry, text or not, can be read as a number."""
     try:
         float(entry)
-    except ValueError:
+    except (TypeError, ValueError):
         return False
     return True

@@ -6,7 +6,7 @@ _MOST = 5
 
 
 def listed(names: Any) -> str:
-    """Write the first few of some names, in quotes.
+    """Write the first few of some names, text in quotes.
 
     Args:
         names: a list or an index of them.
@@ -15,4 +15,5 @@ def listed(names: Any) -> str:
         >>> listed(["a", "b"]), listed(list("abcdefg"))
         ("'a', 'b'", "'a', 'b', 'c', 'd', 'e', ...")
     """
-    return ", ".join(f"'{name}'" for name in names[:_MOST]) + (", ..." if len(names) > _MOST else "")
+    shown = (f"'{name}'" if isinstance(name, str) else str(name) for name in names[:_MOST])
+    return ", ".join(shown) + (", ..." if len(names) > _MOST else "")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mvlvm.checks import check_choice
 from mvlvm.errors import ViewError
 from mvlvm.views.formats import Tables, read_file, suffix_of
 from mvlvm.views.joining import JOINS, join_rows
@@ -35,8 +36,7 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
     Warns:
         ViewWarning: numbers were taken as names of columns, or a view has no row in common with the others.
     """
-    if join not in JOINS:
-        raise ValueError(f"join must be one of {', '.join(map(repr, JOINS))}. Got {join!r}.")
+    check_choice(join, "join", JOINS)
     tables: dict[str, Any] = {}
     files: dict[str, Path] = {}
     for source, file in _sources(path).items():

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.views.listing import listed
 
 Scale = Literal["view", "column"] | None
 SCALES = ("auto", "view", "column", None)
@@ -20,8 +21,6 @@ _CONSTANT_TOLERANCE = 1e-14
 _MOST = 0.5
 _MANY_COLUMNS = 10
 _LIKE_SPREAD = 4.0
-# How many column names a warning lists.
-_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -143,18 +142,17 @@ def _about_columns_left_out(name: str, scaling: Scaling, labels: Any) -> list[st
     messages = []
     if constant.any():
         messages.append(
-            f"View '{name}' has {constant.sum()} constant column(s) ({_listed(constant, labels)}). They tell nothing "
-            "about the latent; the model leaves them out, and reconstructions give their constant back."
+            f"View '{name}' has {constant.sum()} constant column(s) ({listed(_labels_of(constant, labels))}). "
+            "They tell nothing about the latent; the model leaves them out, and reconstructions give them back."
         )
     if never.any():
         messages.append(
-            f"View '{name}' has {never.sum()} column(s) without any entry ({_listed(never, labels)}). The model leaves "
-            "them out; they are NaN in what it predicts."
+            f"View '{name}' has {never.sum()} column(s) without any entry ({listed(_labels_of(never, labels))}). "
+            "The model leaves them out; they are NaN in what it predicts."
         )
     return messages
 
 
-def _listed(columns: Bool[np.ndarray, " M"], labels: Any) -> str:
-    places = np.flatnonzero(columns)
-    named = [str(place if labels is None else labels[place]) for place in places[:_NAMES_SHOWN]]
-    return ", ".join(named) + (", ..." if len(places) > _NAMES_SHOWN else "")
+def _labels_of(columns: Bool[np.ndarray, " M"], labels: Any) -> list[Any]:
+    places = np.flatnonzero(columns).tolist()
+    return places if labels is None else [labels[place] for place in places]
