@@ -29,6 +29,13 @@ def check_number(value: Any, parameter: str, *, positive: bool) -> float:
     return number
 
 
+def check_probability(value: Any, parameter: str) -> float:
+    """Give the value as a float between 0 and 1, neither of which it may be."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{parameter} must be a number above 0 and below 1. Got {value!r}.")
+    return float(value)
+
+
 def check_flag(value: Any, parameter: str) -> bool:
     """Give the value if it is True or False."""
     if isinstance(value, bool | np.bool_):

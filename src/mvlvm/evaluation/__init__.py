@@ -1,6 +1,16 @@
 """Judging results."""
 
 from mvlvm.evaluation.alignment import affine_r2, best_affine_map, gram_correlation
+from mvlvm.evaluation.calibration import Reliability, coverage, log_density, reliability
 from mvlvm.evaluation.classification import nearest_neighbour_accuracy
 
-__all__ = ["affine_r2", "best_affine_map", "gram_correlation", "nearest_neighbour_accuracy"]
+__all__ = [
+    "Reliability",
+    "affine_r2",
+    "best_affine_map",
+    "coverage",
+    "gram_correlation",
+    "log_density",
+    "nearest_neighbour_accuracy",
+    "reliability",
+]

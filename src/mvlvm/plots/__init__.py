@@ -5,6 +5,7 @@ from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
 from mvlvm.plots.overview import plot_overview
+from mvlvm.plots.reliability import plot_reliability
 from mvlvm.plots.style import write
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "plot_labelled_latents",
     "plot_latents_along_curve",
     "plot_overview",
+    "plot_reliability",
     "write",
 ]

@@ -34,7 +34,7 @@ def as_views(views: Any) -> Views:
     _check_names(tables)
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
-    arrays = {name: _as_matrix(name, table) for name, table in tables.items()}
+    arrays = {name: as_matrix(name, table) for name, table in tables.items()}
     _check_rows(arrays)
     _check_row_labels(tables)
     for name, array in arrays.items():
@@ -45,8 +45,17 @@ def as_views(views: Any) -> Views:
     return Views(arrays, layout_of(container, tables))
 
 
-def _as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
-    """Turn one view into a float64 matrix."""
+def as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
+    """Turn one view into a float64 matrix, with NaN for whatever it marks as missing.
+
+    Args:
+        name: the view, for messages.
+        table: a matrix, sparse matrix or DataFrame.
+
+    Raises:
+        ViewError: it is no matrix of numbers.
+        TypeError: an entry is no number.
+    """
     if is_anndata(table) or is_mudata(table):
         raise ViewError(
             f"View '{name}' must be a matrix or DataFrame. Got {type(table).__name__} inside a list or dict. "
