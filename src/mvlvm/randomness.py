@@ -21,6 +21,8 @@ class Stream(IntEnum):
     RECONSTRUCTION = 3
     SAMPLES = 4
     KERNEL = 5
+    TEMPERING = 6
+    NEW_ROWS = 7
 
 
 def seed_from(random_state: RandomStateLike) -> int:

@@ -60,7 +60,7 @@ def test_some_rows_of_a_mudata_are_rows_of_all_its_views():
 
 def test_new_rows_are_numbered():
     views = as_views(both())
-    restored = views.layout.restore({name: array[:2] for name, array in views.arrays.items()}, same_rows=False)
+    restored = views.layout.of_rows(None).restore({name: array[:2] for name, array in views.arrays.items()})
     assert list(restored.obs_names) == list(restored["rna"].obs_names) == ["0", "1"]
 
 

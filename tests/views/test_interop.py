@@ -34,6 +34,6 @@ def test_labels_that_are_no_strings_stay_what_they_are():
 def test_new_rows_do_not_get_the_old_row_labels():
     frame = pd.DataFrame(A, columns=["x", "y"], index=["r1", "r2", "r3"])
     checked = as_views(frame)
-    restored = checked.layout.restore({"view0": A[:2]}, same_rows=False)
+    restored = checked.layout.of_rows(None).restore({"view0": A[:2]})
     assert list(restored.index) == [0, 1]
     assert list(restored.columns) == ["x", "y"]

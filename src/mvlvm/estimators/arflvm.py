@@ -25,6 +25,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         tol: see there.
         learning_rate: see there.
         n_draws: see there.
+        n_draws_predict: see there.
         latent_kl_weight: see there.
         view_weights: see there.
         device: see there.
@@ -58,6 +59,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         tol: float = defaults.TOL,
         learning_rate: float = defaults.LEARNING_RATE,
         n_draws: int = defaults.N_DRAWS,
+        n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
         view_weights: Mapping[str, float] | None = None,
         device: str = "auto",
@@ -75,6 +77,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         self.tol = tol
         self.learning_rate = learning_rate
         self.n_draws = n_draws
+        self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
         self.view_weights = view_weights
         self.device = device

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Float
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,11 +16,12 @@ from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, r
 from mvlvm.estimators.fitting import fit_model, warn_of_empty_rows
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
+from mvlvm.estimators.predicting import PredictsViews
 from mvlvm.estimators.start import starting_latents
 from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
 from mvlvm.models.observed import ObservedView
-from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
+from mvlvm.randomness import Stream, make_generator, seed_from
 from mvlvm.views.checking import as_views
 from mvlvm.views.scaling import fit_scalings
 
@@ -29,7 +29,7 @@ from mvlvm.views.scaling import fit_scalings
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
-class AbstractMultiViewLVM(BaseEstimator, ABC):
+class AbstractMultiViewLVM(PredictsViews, ABC):
     """Fits one latent to several views; a subclass says which parameters there are and which kernel is used."""
 
     @abstractmethod
@@ -69,43 +69,17 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         seen = [ObservedView(Y) for Y in Ys]
         warn_of_empty_rows(seen, len(start))
         history = fit_model(model, seen, options, view_options, generator)
-        fitted = condition_on_data(model, seen, scalings, data.layout, seed)
+        fitted_views = condition_on_data(model, seen, scalings, n_draws=options.n_draws_predict, seed=seed)
+        fitted = FittedModel(model, fitted_views, data.layout, seed)
         self.adopt(fitted, record_fit(fitted, seen, history))
+        self._with_gaps = None if all(view.complete for view in seen) else data
         return self
 
-    def fit_transform(self, views: Any, y: Any = None) -> Float[np.ndarray, "N D"]:
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, views: Any, y: Any = None
+    ) -> Float[np.ndarray, "N D"]:
         """Fit, and give the posterior means of the latents."""
         return self.fit(views, y).embedding_
-
-    def reconstruct(self, *, return_std: bool = False) -> Any:
-        """Give the model's idea of the training rows, in the data's units and in the form of the input.
-
-        Args:
-            return_std: also give the standard deviation of every entry: of the weights, the latent and the noise.
-
-        Returns:
-            The views, or a pair of them, (mean, std).
-        """
-        check_is_fitted(self)
-        restore = self.model_.layout.restore
-        if not return_std:
-            return restore(self.model_.reconstructed_means())
-        means, stds = self.model_.reconstructed()
-        return restore(means), restore(stds)
-
-    def sample(self, n_samples: int = 1, *, random_state: RandomStateLike = 0) -> Any:
-        """Draw new rows: latents from the prior, then every view of them, noise included.
-
-        Args:
-            n_samples: how many.
-            random_state: the same seed gives the same rows.
-
-        Returns:
-            The views, in the form of the input.
-        """
-        check_is_fitted(self)
-        n_samples = check_integer(n_samples, "n_samples", at_least=1)
-        return self.model_.layout.restore(self.model_.sample(n_samples, seed_from(random_state)), same_rows=False)
 
     def kernel_matrix(self, view: str, *, n_draws: int = 10) -> Float[np.ndarray, "N N"]:
         """Give the learned kernel matrix of one view over the training rows, in the units of the scaled view.
@@ -152,7 +126,7 @@ class AbstractMultiViewLVM(BaseEstimator, ABC):
         self.embedding_std_ = latent.std.detach().double().cpu().numpy()
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
-            name: view.scaling.undo_variance(float(view.noise_variance)) for name, view in views.items()
+            name: view.scaling.undo_variance(float(view.function.noise_variance)) for name, view in views.items()
         }
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance

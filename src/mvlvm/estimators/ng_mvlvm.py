@@ -32,6 +32,7 @@ class NGMVLVM(AbstractMultiViewLVM):
             next; 0 never stops early.
         learning_rate: of Adam, at the start; it falls along a cosine to a twentieth.
         n_draws: draws of latents and spectral points per step, the paper's I.
+        n_draws_predict: draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.
         view_weights: weight of every view's evidence; per view; None is 1.
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
@@ -83,6 +84,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         tol: float = defaults.TOL,
         learning_rate: float = defaults.LEARNING_RATE,
         n_draws: int = defaults.N_DRAWS,
+        n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
         view_weights: Mapping[str, float] | None = None,
         device: str = "auto",
@@ -101,6 +103,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.tol = tol
         self.learning_rate = learning_rate
         self.n_draws = n_draws
+        self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
         self.view_weights = view_weights
         self.device = device

@@ -36,6 +36,7 @@ class FitOptions:
     learning_rate: float
     latent_kl_weight: float
     n_draws: int
+    n_draws_predict: int
     device: torch.device
     dtype: torch.dtype
     verbose: int
@@ -55,6 +56,7 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         learning_rate=check_number(parameters["learning_rate"], "learning_rate", positive=True),
         latent_kl_weight=check_number(parameters["latent_kl_weight"], "latent_kl_weight", positive=False),
         n_draws=check_integer(parameters["n_draws"], "n_draws", at_least=1),
+        n_draws_predict=check_integer(parameters["n_draws_predict"], "n_draws_predict", at_least=1),
         device=check_device(parameters["device"]),
         dtype=check_dtype(parameters["dtype"]),
         verbose=check_integer(_number_for_switch(parameters["verbose"]), "verbose", at_least=0),

@@ -15,6 +15,7 @@ from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.prediction import WeightPosterior
 from mvlvm.models.spectral_mixture import kernel_name
+from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
 from mvlvm.views.interop import Container, Layout
@@ -94,7 +95,8 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "n_mixtures": len(module.mixture.density().alpha),
             "n_points": module.n_points,
             "scale": fitted.views[module.name].scaling.scale,
-            "n_draws": len(fitted.views[module.name].posteriors),
+            "tempering": fitted.views[module.name].tempering,
+            "n_draws": len(fitted.views[module.name].function.posteriors),
         }
         for module in fitted.model.feature_views
     ]
@@ -113,12 +115,12 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
     tensors = {f"model.{name}": tensor for name, tensor in fitted.model.state_dict().items()}
     arrays: dict[str, np.ndarray] = {f"history.{name}": column for name, column in record.history.items()}
     for i, view in enumerate(fitted.views.values()):
-        tensors[f"view.{i}.noise_variance"] = view.noise_variance
+        tensors[f"view.{i}.noise_variance"] = view.function.noise_variance
         arrays[f"view.{i}.mean"] = view.scaling.mean
         arrays[f"view.{i}.factor"] = view.scaling.factor
         arrays[f"view.{i}.kept"] = view.scaling.kept
         arrays[f"view.{i}.seen"] = view.scaling.seen
-        for k, posterior in enumerate(view.posteriors):
+        for k, posterior in enumerate(view.function.posteriors):
             tensors[f"view.{i}.draw.{k}.w1"] = posterior.features.points.w1
             tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
             tensors[f"view.{i}.draw.{k}.alpha"] = posterior.features.alpha
@@ -157,7 +159,9 @@ def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
         )
         for k in range(view["n_draws"])
     )
-    return FittedView(Scaling(mean, factor, kept, seen, view["scale"]), posteriors, tensor("noise_variance"))
+    scaling = Scaling(mean, factor, kept, seen, view["scale"])
+    # formats 1 and 2 knew of no tempering
+    return FittedView(scaling, ViewFunction(posteriors, tensor("noise_variance")), view.get("tempering", 1.0))
 
 
 def plain(parameter: str, value: Any) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.spectral.features import expected_features, random_features
+from mvlvm.spectral.features import expected_features, feature_slopes, random_features
 from mvlvm.spectral.sampling import SpectralPoints
 
 
@@ -23,3 +23,11 @@ class FeatureMap:
     def expectation(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
         """Give the expected features of normally distributed latents."""
         return expected_features(mean, std, self.points, self.alpha)
+
+    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D F"]:
+        """Give the derivatives of the features by the latents."""
+        return feature_slopes(X, self.points, self.alpha)
+
+    def double(self) -> "FeatureMap":
+        """Give the same map in float64."""
+        return FeatureMap(SpectralPoints(self.points.w1.double(), self.points.w2.double()), self.alpha.double())

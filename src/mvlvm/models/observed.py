@@ -38,6 +38,15 @@ class ObservedView:
         """The number of observed entries."""
         return self.Y.numel() - (0 if self.hidden is None else int(self.hidden.sum()))
 
+    def with_gaps(self, n_samples: int) -> Float[Tensor, "N M"]:
+        """Give the view as it was before gaps were closed: `n_samples` rows, NaN where nothing was seen."""
+        Y = self.Y if self.hidden is None else self.Y.masked_fill(self.hidden, torch.nan)
+        if self.rows is None:
+            return Y
+        full = Y.new_full((n_samples, Y.shape[1]), torch.nan)
+        full[self.rows] = Y
+        return full
+
     def of(self, X: Float[Tensor, "N _"]) -> Float[Tensor, "R _"]:
         """Give the rows of a matrix that the view has."""
         return X if self.rows is None else X[self.rows]

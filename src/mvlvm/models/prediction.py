@@ -15,7 +15,6 @@ from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.hidden_weights import infer_with_gaps
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
-from mvlvm.shapes import Scalar
 
 
 class Prediction(NamedTuple):
@@ -57,9 +56,8 @@ class WeightPosterior:
         variance = torch.zeros_like(center)
         for X in draws:
             Phi = self.features(X).double()
-            of_weights = ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
             of_latent = (Phi @ self.mean - center).square()
-            variance = variance + (of_weights + of_latent) / len(draws)
+            variance = variance + (self._variance_of_weights(Phi) + of_latent) / len(draws)
         return Prediction(center, variance)
 
     def draw(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
@@ -67,13 +65,17 @@ class WeightPosterior:
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
         return self.features(X).double() @ (self.mean + self.inflation.sqrt() * (cholesky(self.covariance) @ eps))
 
-    def sensitivity(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
-        r"""Give the squared slope along each latent dimension, $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$."""
-        squared_slopes = []
-        for direction in torch.eye(X.shape[1]).to(X):
-            _, slope = torch.autograd.functional.jvp(self.features, X, direction.expand_as(X))
-            squared_slopes.append((torch.as_tensor(slope).double() @ self.mean).square().sum())
-        return torch.stack(squared_slopes)
+    def at(self, X: Float[Tensor, "N D"]) -> Prediction:
+        """Give mean and variance of the function at latents that are known."""
+        Phi = self.features(X).double()
+        return Prediction(Phi @ self.mean, self._variance_of_weights(Phi))
+
+    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D M"]:
+        r"""Give the slopes of the mean function, $\partial f_{nm} / \partial x_{nd}$."""
+        return self.features.slopes(X).double() @ self.mean
+
+    def _variance_of_weights(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
+        return ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
 
 
 def infer_weights(
@@ -106,10 +108,3 @@ def infer_weights(
         inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
     mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.Y.double())
     return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))
-
-
-def average_over_draws(predictions: Sequence[Prediction], noise_variance: Scalar) -> Prediction:
-    """Join the predictions of several spectral draws by the law of total variance, and add the noise."""
-    means = torch.stack([prediction.mean for prediction in predictions])
-    variances = torch.stack([prediction.variance for prediction in predictions])
-    return Prediction(means.mean(dim=0), variances.mean(dim=0) + means.var(dim=0, correction=0) + noise_variance)

@@ -41,6 +41,17 @@ def expected_features(
     return 0.5 * (halves[0] + halves[1]) * _amplitude(points, alpha).repeat(2)
 
 
+def feature_slopes(
+    X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
+) -> Float[Tensor, "N D F"]:
+    r"""Give the derivatives of `random_features` by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""
+    slopes = 0.0
+    for w in (w.flatten(0, 1) for w in points):
+        angle, frequency = (X @ w.T)[:, None], w.T
+        slopes = slopes + torch.cat([-torch.sin(angle) * frequency, torch.cos(angle) * frequency], dim=2)
+    return 0.5 * slopes * _amplitude(points, alpha).repeat(2)
+
+
 def _amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " PQ"]:
     """Give sqrt(alpha_q / P) for every point of every mixture."""
     n_points = points.w1.shape[1]

@@ -34,15 +34,31 @@ def as_views(views: Any) -> Views:
     _check_names(tables)
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
+    arrays = check_matrices(tables, fewest_rows=_FEWEST_ROWS)
+    for name, array in arrays.items():
+        _check_observed(name, array)
+    return Views(arrays, layout_of(container, tables))
+
+
+def check_matrices(tables: Mapping[str, Any], *, fewest_rows: int) -> dict[str, Float[np.ndarray, "N _"]]:
+    """Turn tables that share their rows into float64 matrices, NaN where they mark an entry as missing.
+
+    Args:
+        tables: view name -> matrix or DataFrame.
+        fewest_rows: how many rows there must be.
+
+    Raises:
+        ViewError: they cannot be used.
+        TypeError: an entry is no number.
+    """
     arrays = {name: as_matrix(name, table) for name, table in tables.items()}
     _check_rows(arrays)
     _check_row_labels(tables)
     for name, array in arrays.items():
-        _check_size(name, array)
+        _check_size(name, array, fewest_rows)
         _check_finite(name, array, tables[name])
-        _check_observed(name, array)
         _check_range(name, array)
-    return Views(arrays, layout_of(container, tables))
+    return arrays
 
 
 def as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
@@ -149,22 +165,22 @@ def _check_rows(arrays: Mapping[str, Float[np.ndarray, "_ _"]]) -> None:
         )
 
 
-def _check_size(name: str, array: Float[np.ndarray, "N M"]) -> None:
+def _check_size(name: str, array: Float[np.ndarray, "N M"], fewest_rows: int) -> None:
     N, M = array.shape
     if M == 0:
         raise ViewError(
             f"View '{name}' has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. "
             "Leave the view out."
         )
-    if N < _FEWEST_ROWS:
+    if fewest_rows > N:
         raise ViewError(
-            f"View '{name}' has {N} sample(s) (shape={array.shape}) while a minimum of {_FEWEST_ROWS} is required. "
+            f"View '{name}' has {N} sample(s) (shape={array.shape}) while a minimum of {fewest_rows} is required. "
             "Rows are samples, columns are features: check that the view is not transposed."
         )
 
 
 def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    largest = np.nanmax(np.abs(array))
+    largest = np.abs(array).max(initial=0.0, where=~np.isnan(array))
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise ViewError(
             f"The largest entry of view '{name}' must lie between {_SMALLEST:g} and {_LARGEST:g} in magnitude. "

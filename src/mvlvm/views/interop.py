@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -50,14 +50,17 @@ class Layout:
         labels = [] if self.index is None else list(self.index)
         return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
-    def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]], *, same_rows: bool = True) -> Any:
+    def of_rows(self, index: Any) -> "Layout":
+        """Give the same form for other rows, with their labels or None."""
+        return replace(self, index=index)
+
+    def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]]) -> Any:
         """Give matrices back in this form.
 
         Args:
             arrays: view name -> matrix.
-            same_rows: whether the rows are those of the input, so that its row labels apply.
         """
-        tables = {name: self._table(name, array, same_rows) for name, array in arrays.items()}
+        tables = {name: self.table(name, array) for name, array in arrays.items()}
         match self.container:
             case Container.SINGLE:
                 return next(iter(tables.values()))
@@ -70,12 +73,13 @@ class Layout:
             case Container.MUDATA:
                 return as_mudata(tables)
 
-    def _table(self, name: str, array: Float[np.ndarray, "N M"], same_rows: bool) -> Any:
+    def table(self, name: str, array: Float[np.ndarray, "N M"]) -> Any:
+        """Give one view, as a DataFrame if it has column labels."""
         if name not in self.columns:
             return array
         import pandas as pd  # only those who gave a DataFrame, or saved one, come here
 
-        return pd.DataFrame(array, columns=self.columns[name], index=self.index if same_rows else None)
+        return pd.DataFrame(array, columns=self.columns[name], index=self.index)
 
 
 def is_dataframe(value: object) -> bool:

@@ -1,0 +1,72 @@
+"""The modes of new rows' posteriors: several climbs for every row, the best of them kept."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from mvlvm.models.refinement import Placed, SeenView, refine
+
+# After a few steps from every start the best climbs go on.
+_FIRST_STEPS, _FURTHER_STEPS = 3, 10
+_N_MODES = 2
+# Two climbs that end this near, in standard deviations, have found the same mode.
+_SAME_MODE = 0.5
+
+
+class Modes(NamedTuple):
+    """Normal distributions around the modes of every row's posterior, the best first.
+
+    Attributes:
+        mean: where the modes are.
+        std: standard deviations.
+        log_evidence: the log of the integral around each; minus infinity for a mode that was found before.
+    """
+
+    mean: Float[Tensor, "N K D"]
+    std: Float[Tensor, "N K D"]
+    log_evidence: Float[Tensor, "N K"]
+
+
+def find_modes(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], *, tempering: float) -> Modes:
+    """Climb from several starts in every row.
+
+    Args:
+        seen: the views that were seen, with what was seen; NaN is missing.
+        starts: where to start.
+        tempering: how much the likelihood counts, from 0 to 1.
+    """
+    first = _refine_all(seen, starts, tempering, _FIRST_STEPS)
+    best = first.log_evidence.topk(min(_N_MODES, starts.shape[1]), dim=1).indices
+    return _sorted(_refine_all(seen, _rows_take(first.mean, best), tempering, _FURTHER_STEPS))
+
+
+def follow_modes(seen: Sequence[SeenView], modes: Modes, *, tempering: float) -> Modes:
+    """Go from the modes at one tempering to those at another one nearby."""
+    return _sorted(_refine_all(seen, modes.mean, tempering, _FIRST_STEPS))
+
+
+def _refine_all(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], tempering: float, n_steps: int) -> Modes:
+    n, S, D = starts.shape
+    repeated = [(function, Y.repeat_interleave(S, dim=0)) for function, Y in seen]
+    placed: Placed = refine(repeated, starts.flatten(0, 1), tempering=tempering, n_steps=n_steps)
+    return Modes(placed.mean.reshape(n, S, D), placed.std.reshape(n, S, D), placed.log_evidence.reshape(n, S))
+
+
+def _sorted(modes: Modes) -> Modes:
+    """Put the best mode first, and take away the weight of those that a better climb has found already."""
+    order = modes.log_evidence.argsort(dim=1, descending=True)
+    modes = Modes(*(_rows_take(values, order) for values in modes))
+    log_evidence = modes.log_evidence
+    for k in range(1, modes.mean.shape[1]):
+        away = (modes.mean[:, k, None] - modes.mean[:, :k]).abs() / modes.std[:, :k]
+        found_before = (away < _SAME_MODE).all(dim=2).any(dim=1)
+        log_evidence[:, k] = log_evidence[:, k].masked_fill(found_before, -torch.inf)
+    return modes._replace(log_evidence=log_evidence)
+
+
+def _rows_take(values: Float[Tensor, "N S *D"], which: Int[Tensor, "N K"]) -> Float[Tensor, "N K *D"]:
+    """Take some of each row's modes."""
+    return values[torch.arange(len(values), device=values.device)[:, None], which]

@@ -1,0 +1,141 @@
+r"""The posterior of new rows' latents, and what it predicts.
+
+One normal around one mode is overconfident: half a digit often goes with two different other halves. And the prior
+N(0, I) knows nothing of where training put its rows. So the prior of a new row is half N(0, I), half "as one of the
+training rows", and its posterior is a mixture:
+
+* every training place a, with its own normal q(x_a), weighs  (1/A) p(y | a)^t;
+* every mode of p(y | x)^t N(x; 0, I), found by climbing from the best training places and from the origin, weighs its
+  evidence. These take over where no training row is near enough.
+
+Predictions average over all of it. All of it is float64: which mode is the best must not hang on rounding.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from mvlvm.evidence.row_density import pairwise_row_log_density
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.modes import Modes, find_modes
+from mvlvm.models.prediction import Prediction
+from mvlvm.models.refinement import SeenView
+from mvlvm.models.view_function import ViewFunction
+
+# Climbs start at this many training places and at the origin.
+_N_START_PLACES = 4
+_LOG_HALF = math.log(0.5)
+
+
+@dataclass(frozen=True)
+class TrainingPlaces:
+    """Some of the training rows' latents.
+
+    Attributes:
+        mean: their means.
+        std: their standard deviations.
+        draws: draws of them.
+    """
+
+    mean: Float[Tensor, "A D"]
+    std: Float[Tensor, "A D"]
+    draws: Sequence[Float[Tensor, "A D"]]
+
+    def predict(self, function: ViewFunction) -> Prediction:
+        """Give what a view looks like at these places, noise included."""
+        return function.predict(self.mean, self.std, self.draws)
+
+
+def training_places(
+    latent: GaussianLatent, rows: Int[Tensor, " A"], n_draws: int, generator: torch.Generator
+) -> TrainingPlaces:
+    """Take some of the training rows' latents."""
+    draws = [latent.sample(generator)[rows].double() for _ in range(n_draws)]
+    return TrainingPlaces(latent.mean[rows].double(), latent.std[rows].double(), draws)
+
+
+def standard_draws(n_draws: int, latent: GaussianLatent, generator: torch.Generator) -> Float[Tensor, "S D"]:
+    """Draw standard normal latents."""
+    shape, device = (n_draws, latent.mean.shape[1]), latent.mean.device
+    return torch.randn(shape, generator=generator, dtype=torch.float64, device=device)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The posterior of rows' latents: training places and modes, with weights that sum to one in every row.
+
+    Attributes:
+        training_weight: of every training place.
+        modes: normals around the modes.
+        mode_weight: their weights.
+        log_evidence: the log of the integral of likelihood times prior.
+    """
+
+    training_weight: Float[Tensor, "N A"]
+    modes: Modes
+    mode_weight: Float[Tensor, "N K"]
+    log_evidence: Float[Tensor, " N"]
+
+
+def place(
+    seen: Sequence[SeenView], training: TrainingPlaces, at_training: Sequence[Prediction], *, tempering: float
+) -> Places:
+    """Give the posterior of new rows' latents.
+
+    Args:
+        seen: the views that were seen, with what was seen; NaN is missing. At least one.
+        training: where training rows lie.
+        at_training: what each of these views looks like there.
+        tempering: how much the likelihood counts, t, from 0 to 1.
+    """
+    log_likelihood = likelihood_at(seen, at_training)
+    modes = find_modes(seen, starts(log_likelihood, training), tempering=tempering)
+    return weigh(log_likelihood, modes, tempering=tempering)
+
+
+def likelihood_at(seen: Sequence[SeenView], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
+    """Give the log likelihood of every row at every training place."""
+    pairs = zip(seen, at_training, strict=True)
+    return torch.stack([pairwise_row_log_density(Y, *prediction) for (_, Y), prediction in pairs]).sum(dim=0)
+
+
+def starts(log_likelihood: Float[Tensor, "N A"], training: TrainingPlaces) -> Float[Tensor, "N S D"]:
+    """Give the training places that explain each row best, and the prior's mean."""
+    n_starts = min(_N_START_PLACES, len(training.mean))
+    nearest = training.mean[log_likelihood.topk(n_starts, dim=1).indices]
+    return torch.cat([nearest, torch.zeros_like(nearest[:, :1])], dim=1)
+
+
+def weigh(log_likelihood: Float[Tensor, "N A"], modes: Modes, *, tempering: float) -> Places:
+    """Weigh training places and modes against each other."""
+    n_places = log_likelihood.shape[1]
+    of_training = tempering * log_likelihood - math.log(n_places)
+    log_weight = torch.cat([of_training, modes.log_evidence], dim=1) + _LOG_HALF
+    weight = torch.softmax(log_weight, dim=1)
+    return Places(weight[:, :n_places], modes, weight[:, n_places:], torch.logsumexp(log_weight, dim=1))
+
+
+def predict_at(
+    places: Places, function: ViewFunction, at_training: Prediction, eps: Float[Tensor, "S D"]
+) -> Prediction:
+    """Predict a view, noise included, averaged over where the rows may lie.
+
+    Args:
+        places: where.
+        function: of the view.
+        at_training: what the view looks like at the training places.
+        eps: standard normal draws, the same for every row so that no row depends on its neighbours.
+    """
+    mean = places.training_weight @ at_training.mean
+    second = places.training_weight @ (at_training.mean.square() + at_training.variance)
+    for k in range(places.mode_weight.shape[1]):
+        center, std = places.modes.mean[:, k], places.modes.std[:, k]
+        at_mode = function.predict(center, std, [center + std * e for e in eps])
+        weight = places.mode_weight[:, k, None]
+        mean = mean + weight * at_mode.mean
+        second = second + weight * (at_mode.mean.square() + at_mode.variance)
+    return Prediction(mean, (second - mean.square()).clamp_min(function.noise_variance.item()))

@@ -1,0 +1,75 @@
+"""The function of a fitted view, from latents to its entries, averaged over several draws of spectral points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.models.prediction import Prediction, WeightPosterior
+from mvlvm.shapes import Scalar
+
+
+@dataclass(frozen=True)
+class ViewFunction:
+    """What a fit knows about a view.
+
+    Attributes:
+        posteriors: the weights for each of several draws of spectral points.
+        noise_variance: s.
+    """
+
+    posteriors: tuple[WeightPosterior, ...]
+    noise_variance: Scalar
+
+    def predict(
+        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
+    ) -> Prediction:
+        """Predict the entries at normally distributed latents, noise included.
+
+        Args:
+            mean: the latents' means.
+            std: their standard deviations.
+            draws: draws of the latents, for the variance.
+        """
+        return self._joined([posterior.predict(mean, std, draws) for posterior in self.posteriors])
+
+    def at(self, X: Float[Tensor, "N D"]) -> Prediction:
+        """Predict the entries at latents that are known, noise included."""
+        return self._joined([posterior.at(X) for posterior in self.posteriors])
+
+    def mean(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        """Give the mean of `predict` alone."""
+        return torch.stack([posterior.mean_at(mean, std) for posterior in self.posteriors]).mean(dim=0)
+
+    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D M"]:
+        """Give the slopes of the mean of `at`."""
+        return torch.stack([posterior.slopes(X) for posterior in self.posteriors]).mean(dim=0)
+
+    def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
+        """Draw rows at latents; each takes the function of one of the spectral draws."""
+        functions = torch.stack([posterior.draw(X, generator) for posterior in self.posteriors])
+        which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
+        values = functions[which, torch.arange(len(X), device=X.device)]
+        noise = torch.randn(values.shape, generator=generator, dtype=values.dtype, device=values.device)
+        return values + self.noise_variance.sqrt() * noise
+
+    def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+        """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
+        squares = [posterior.slopes(X).square().sum(dim=(0, 2)) for posterior in self.posteriors]
+        strength = torch.stack(squares).mean(dim=0) * X.double().var(dim=0)
+        return strength / strength.sum()
+
+    def double(self) -> "ViewFunction":
+        """Give the same function with features in float64."""
+        posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
+        return ViewFunction(tuple(posteriors), self.noise_variance)
+
+    def _joined(self, predictions: Sequence[Prediction]) -> Prediction:
+        """Join what the spectral draws predict, by the law of total variance, and add the noise."""
+        means = torch.stack([prediction.mean for prediction in predictions])
+        variances = torch.stack([prediction.variance for prediction in predictions])
+        mean = means.mean(dim=0)
+        of_draws = (means - mean).square().mean(dim=0)
+        return Prediction(mean, variances.mean(dim=0) + of_draws + self.noise_variance)
