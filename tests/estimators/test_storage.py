@@ -100,7 +100,7 @@ def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_pa
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header |= {"format_version": storage.FORMAT_VERSION + 1, "library_version": "9.9"}
     save_file(arrays, tmp_path / "newer", metadata={"mvlvm": json.dumps(header)})
-    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 3; this version.*up to 2"):
+    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 4; this version.*up to 3"):
         mvlvm.load(tmp_path / "newer")
 
 

@@ -22,7 +22,7 @@ _AFTER_SUCCESS, _AFTER_FAILURE = 1 / 3, 4.0
 _DAMPING_RANGE = (1e-6, 1e6)
 
 # The function of a view, and what was seen of it in new rows; NaN is missing.
-SeenView = tuple[ViewFunction, Float[Tensor, "N M"]]
+SeenView = tuple[ViewFunction, Float[Tensor, "N _"]]
 
 
 class Placed(NamedTuple):
