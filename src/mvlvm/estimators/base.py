@@ -29,7 +29,7 @@ from mvlvm.views.scaling import fit_scalings
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
-class AbstractMultiViewLVM(PredictsViews, ABC):
+class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
     """Fits one latent to several views; a subclass says which parameters there are and which kernel is used."""
 
     @abstractmethod

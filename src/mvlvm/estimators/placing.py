@@ -29,7 +29,7 @@ from mvlvm.randomness import Stream, make_generator
 # More training rows than these are as dense as a posterior needs them.
 _MOST_PLACES = 2000
 # Rows are worked on in portions, so that the largest array of a portion has about this many numbers.
-_MOST_NUMBERS = 2e7
+_MOST_NUMBERS = 4e6
 _MOST_CLIMBS = 5
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]

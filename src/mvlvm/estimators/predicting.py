@@ -18,7 +18,7 @@ from mvlvm.views.container import Views
 from mvlvm.views.new_rows import as_new_views
 
 
-class PredictsViews(TransformerMixin, BaseEstimator):
+class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """The part of an estimator that answers questions once it is fitted.
 
     Attributes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.spectral.features import expected_features, feature_slopes, random_features
+from mvlvm.spectral.features import expected_features, features_and_slopes, random_features
 from mvlvm.spectral.sampling import SpectralPoints
 
 
@@ -24,9 +24,9 @@ class FeatureMap:
         """Give the expected features of normally distributed latents."""
         return expected_features(mean, std, self.points, self.alpha)
 
-    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D F"]:
-        """Give the derivatives of the features by the latents."""
-        return feature_slopes(X, self.points, self.alpha)
+    def with_slopes(self, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
+        """Give the features of latents, and their derivatives by the latents."""
+        return features_and_slopes(X, self.points, self.alpha)
 
     def double(self) -> "FeatureMap":
         """Give the same map in float64."""

@@ -24,6 +24,15 @@ class Prediction(NamedTuple):
     variance: Float[Tensor, "N M"]
 
 
+class Linear(NamedTuple):
+    """A function around some latents: its mean and variance there, and the slopes of both."""
+
+    mean: Float[Tensor, "N M"]
+    variance: Float[Tensor, "N M"]
+    slopes: Float[Tensor, "D N M"]
+    variance_slopes: Float[Tensor, "D N M"]
+
+
 @dataclass(frozen=True)
 class WeightPosterior:
     r"""What one draw of spectral points knows about a view: $y = \Phi w + $ noise with $w_m \sim N(B_m, \Sigma)$.
@@ -56,8 +65,9 @@ class WeightPosterior:
         variance = torch.zeros_like(center)
         for X in draws:
             Phi = self.features(X).double()
+            of_weights = ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
             of_latent = (Phi @ self.mean - center).square()
-            variance = variance + (self._variance_of_weights(Phi) + of_latent) / len(draws)
+            variance = variance + (of_weights + of_latent) / len(draws)
         return Prediction(center, variance)
 
     def draw(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
@@ -65,17 +75,15 @@ class WeightPosterior:
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
         return self.features(X).double() @ (self.mean + self.inflation.sqrt() * (cholesky(self.covariance) @ eps))
 
-    def at(self, X: Float[Tensor, "N D"]) -> Prediction:
-        """Give mean and variance of the function at latents that are known."""
-        Phi = self.features(X).double()
-        return Prediction(Phi @ self.mean, self._variance_of_weights(Phi))
-
-    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D M"]:
-        r"""Give the slopes of the mean function, $\partial f_{nm} / \partial x_{nd}$."""
-        return self.features.slopes(X).double() @ self.mean
-
-    def _variance_of_weights(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
-        return ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
+    def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
+        """Give the function around latents that are known."""
+        Phi, slopes = (features.double() for features in self.features.with_slopes(X))
+        spread = Phi @ self.covariance
+        variance_slopes = 2 * (slopes * spread).sum(dim=2, keepdim=True) * self.inflation
+        return Linear(
+            Phi @ self.mean, (spread * Phi).sum(dim=1, keepdim=True) * self.inflation,
+            slopes @ self.mean, variance_slopes,
+        )  # fmt: skip
 
 
 def infer_weights(

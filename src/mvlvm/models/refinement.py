@@ -72,16 +72,18 @@ def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: 
 
 
 def _climb(seen: Sequence[SeenView], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
-    """Give height, slope and curvature; the curvature is Gauss and Newton's, which is never negative."""
+    """Give height, slope and curvature; the curvature is that of the means alone, which is never negative."""
     height, slope = -0.5 * X.square().sum(dim=1), -X
     curvature = torch.eye(X.shape[1]).to(X).repeat(len(X), 1, 1)
     for function, Y in seen:
-        mean, variance = function.at(X)
-        J, precision = function.slopes(X), tempering / variance
+        mean, variance, slopes, variance_slopes = function.linearise(X)
         height = height + tempering * row_log_density(Y, mean, variance)
-        slope = slope + torch.einsum("ndm,nm->nd", J, ((Y - mean) * precision).nan_to_num(nan=0.0))
-        weighted = J * precision.masked_fill(torch.isnan(Y), 0.0)[:, None]
-        curvature = curvature + J @ weighted.transpose(1, 2)
+        precision = (tempering / variance).masked_fill(torch.isnan(Y), 0.0)
+        residual = Y.nan_to_num(nan=0.0) - mean
+        by_variance = 0.5 * precision * (residual.square() / variance - 1)
+        slope = slope + (slopes * (precision * residual) + variance_slopes * by_variance).sum(dim=2).T
+        J = slopes.transpose(0, 1)
+        curvature = curvature + (J * precision[:, None]) @ J.transpose(1, 2)
     return _Hill(height, slope, curvature)
 
 

@@ -6,8 +6,8 @@ weights, a view is left out and predicted from the others, and the tempering tha
 kept. A model of one view predicts one half of its columns from the other.
 
 The latents of the rows that stay, and the kernels, have seen the rows that are held out, which flatters narrow
-posteriors. So the widest of all temperings that do about as well as the best is chosen; and as a hundred rows of one view
-say little, what was found for a view is averaged with the mean over all views.
+posteriors. So the widest of all temperings that do about as well as the best is chosen; and as a hundred rows of one
+view say little, what was found for a view is averaged with the mean over all views.
 """
 
 from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.models.prediction import Prediction, WeightPosterior
+from mvlvm.models.prediction import Linear, Prediction, WeightPosterior
 from mvlvm.shapes import Scalar
 
 
@@ -35,17 +35,23 @@ class ViewFunction:
         """
         return self._joined([posterior.predict(mean, std, draws) for posterior in self.posteriors])
 
-    def at(self, X: Float[Tensor, "N D"]) -> Prediction:
-        """Predict the entries at latents that are known, noise included."""
-        return self._joined([posterior.at(X) for posterior in self.posteriors])
+    def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
+        """Give the entries around latents that are known, noise included."""
+        mean, second, slopes, second_slopes = (torch.zeros(()).to(X) for _ in range(4))
+        for posterior in self.posteriors:
+            part = posterior.linearise(X)
+            mean, slopes = mean + part.mean, slopes + part.slopes
+            second = second + part.variance + part.mean.square()
+            second_slopes = second_slopes + part.variance_slopes + 2 * part.mean * part.slopes
+        mean, second, slopes, second_slopes = (
+            total / len(self.posteriors) for total in (mean, second, slopes, second_slopes)
+        )
+        variance = second - mean.square() + self.noise_variance
+        return Linear(mean, variance, slopes, second_slopes - 2 * mean * slopes)
 
     def mean(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
         """Give the mean of `predict` alone."""
         return torch.stack([posterior.mean_at(mean, std) for posterior in self.posteriors]).mean(dim=0)
-
-    def slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N D M"]:
-        """Give the slopes of the mean of `at`."""
-        return torch.stack([posterior.slopes(X) for posterior in self.posteriors]).mean(dim=0)
 
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw rows at latents; each takes the function of one of the spectral draws."""
@@ -57,9 +63,13 @@ class ViewFunction:
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
-        squares = [posterior.slopes(X).square().sum(dim=(0, 2)) for posterior in self.posteriors]
+        squares = [posterior.linearise(X).slopes.square().sum(dim=(1, 2)) for posterior in self.posteriors]
         strength = torch.stack(squares).mean(dim=0) * X.double().var(dim=0)
         return strength / strength.sum()
+
+    def of_one_draw(self) -> "ViewFunction":
+        """Give a rougher function that costs less: that of the first spectral draw."""
+        return ViewFunction(self.posteriors[:1], self.noise_variance)
 
     def double(self) -> "ViewFunction":
         """Give the same function with features in float64."""

@@ -41,15 +41,20 @@ def expected_features(
     return 0.5 * (halves[0] + halves[1]) * _amplitude(points, alpha).repeat(2)
 
 
-def feature_slopes(
+def features_and_slopes(
     X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
-) -> Float[Tensor, "N D F"]:
-    r"""Give the derivatives of `random_features` by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""
-    slopes = 0.0
-    for w in (w.flatten(0, 1) for w in points):
-        angle, frequency = (X @ w.T)[:, None], w.T
-        slopes = slopes + torch.cat([-torch.sin(angle) * frequency, torch.cos(angle) * frequency], dim=2)
-    return 0.5 * slopes * _amplitude(points, alpha).repeat(2)
+) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
+    r"""Give `random_features` and their derivatives by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""
+    w1, w2 = (w.flatten(0, 1) for w in points)
+    amplitude = 0.5 * _amplitude(points, alpha)
+    (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * amplitude, torch.sin(X @ w.T) * amplitude) for w in (w1, w2))
+    Phi = torch.cat([cos1 + cos2, sin1 + sin2], dim=1)
+    slopes = X.new_empty((X.shape[1], *Phi.shape))
+    for d, slope in enumerate(slopes):
+        cosines, sines = slope.chunk(2, dim=1)
+        torch.mul(sin1, -w1[:, d], out=cosines).addcmul_(sin2, w2[:, d].expand_as(sin2), value=-1)
+        torch.mul(cos1, w1[:, d], out=sines).addcmul_(cos2, w2[:, d].expand_as(cos2))
+    return Phi, slopes
 
 
 def _amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " PQ"]:

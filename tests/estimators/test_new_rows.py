@@ -1,0 +1,363 @@
+"""Rows that were not in training: placing, predicting, filling and scoring them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+
+import mvlvm
+from mvlvm import NGMVLVM, ViewError, ViewWarning
+from mvlvm.datasets import load
+from mvlvm.evaluation import affine_r2, coverage
+
+pytestmark = pytest.mark.xdist_group("new rows")
+NEW = np.arange(300, 380)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    """A surface of two dimensions, seen through two views; the rows in random order."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.7, 1.7, size=(380, 2))
+    views = {}
+    for name, width in (("a", 12), ("b", 9)):
+        frequency, phase = rng.normal(scale=0.8, size=(2, width)), rng.uniform(0, 6, width)
+        views[name] = 5 + 2 * np.sin(X @ frequency + phase) + 0.1 * rng.normal(size=(380, width))
+    return X, views
+
+
+def rows(curve, which, *names):
+    return {name: Y[which] for name, Y in curve[1].items() if not names or name in names}
+
+
+@pytest.fixture(scope="module")
+def est(curve):
+    return NGMVLVM(max_iter=400, tol=0.0, random_state=0).fit(rows(curve, slice(300)))
+
+
+@pytest.fixture(scope="module")
+def frames(curve):
+    return {
+        name: pd.DataFrame(Y, columns=[f"{name}{k}" for k in range(Y.shape[1])], index=[f"row {i}" for i in range(380)])
+        for name, Y in curve[1].items()
+    }
+
+
+@pytest.fixture(scope="module")
+def framed(frames):
+    return NGMVLVM(max_iter=30, tol=0.0, n_points=10, random_state=0).fit(
+        {name: table[:300] for name, table in frames.items()}
+    )
+
+
+def test_new_rows_lie_where_a_map_of_the_training_rows_puts_them(curve, est):
+    """The latent is found up to a map, which neighbours show: it must serve training rows and new ones alike."""
+    placed = est.transform(rows(curve, NEW))
+    truth = curve[0]
+    found = KNeighborsRegressor(3).fit(est.embedding_, truth[:300]).predict(placed)
+    assert affine_r2(truth[NEW], found) > 0.98
+
+
+def test_one_view_places_nearly_as_both_do_and_knows_less(curve, est):
+    both, both_std = est.transform(rows(curve, NEW), return_std=True)
+    one, one_std = est.transform(rows(curve, NEW, "a"), return_std=True)
+    assert np.median(np.abs(one - both)) < 0.1
+    assert np.median(one_std / both_std) > 1
+
+
+def test_a_training_row_ends_near_its_own_place(curve, est):
+    again = est.transform(rows(curve, slice(300)))
+    assert np.median(np.abs(again - est.embedding_)) < 0.05
+
+
+def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch):
+    views = with_gaps(rows(curve, NEW), 0.2)
+    together = est.transform(views), est.predict(views)["b"], est.impute(views)["a"]
+    order = np.random.default_rng(1).permutation(len(NEW))
+    shuffled = {name: Y[order] for name, Y in views.items()}
+    monkeypatch.setattr("mvlvm.estimators.placing._MOST_NUMBERS", 1.0)  # one row at a time
+    apart = est.transform(shuffled), est.predict(shuffled)["b"], est.impute(shuffled)["a"]
+    for one, other in zip(together, apart, strict=True):
+        np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-6)
+
+
+def with_gaps(views, share, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in views.items()}
+
+
+def test_a_view_is_predicted_from_another_better_than_by_ridge_and_neighbours(curve, est):
+    truth, (mean, std) = curve[1]["b"][NEW], est.predict(rows(curve, NEW, "a"), target="b", return_std=True)
+    A, B = curve[1]["a"][:300], curve[1]["b"][:300]
+    rivals = [model.fit(A, B).predict(curve[1]["a"][NEW]) for model in (RidgeCV(), KNeighborsRegressor(5))]
+    error = np.sqrt(np.mean((mean - truth) ** 2))
+    assert error < 0.9 * min(np.sqrt(np.mean((rival - truth) ** 2)) for rival in rivals)
+    assert 0.9 < coverage(truth, mean, std) < 0.985
+
+
+def test_error_bars_have_their_parts(curve, est):
+    views = rows(curve, NEW, "a")
+    _, entry = est.predict(views, target="b", return_std=True)
+    _, function = est.predict(views, target="b", return_std=True, include_noise=False)
+    noise = est.noise_variance_["b"]
+    assert est.scale_["b"] == "view" or est.scale_["b"] == "column"
+    np.testing.assert_allclose((entry**2 - function**2).mean(), noise, rtol=1e-6)
+    assert (function > 0).all()
+    _, known = est.predict(rows(curve, NEW), return_std=True, include_noise=False)
+    assert np.median(known["b"] / function) < 1  # with b itself seen, less is left to chance
+    _, reconstructed = est.reconstruct(return_std=True)
+    _, smooth = est.reconstruct(return_std=True, include_noise=False)
+    np.testing.assert_allclose((reconstructed["b"] ** 2 - smooth["b"] ** 2).mean(), noise, rtol=1e-6)
+
+
+def test_far_from_all_training_rows_the_error_bars_grow(curve, est):
+    strange = {"a": curve[1]["a"][NEW] + 40.0}
+    _, std = est.predict(strange, target="b", return_std=True)
+    _, usual = est.predict(rows(curve, NEW, "a"), target="b", return_std=True)
+    assert np.median(std) > 2 * np.median(usual)
+
+
+def test_gaps_are_filled_and_the_rest_is_left_alone(curve, est):
+    views, truth = with_gaps(rows(curve, NEW), 0.3), rows(curve, NEW)
+    filled, std = est.impute(views, return_std=True)
+    for name, Y in views.items():
+        gap = np.isnan(Y)
+        np.testing.assert_array_equal(filled[name][~gap], Y[~gap])
+        assert (std[name][~gap] == 0).all()
+        assert (std[name][gap] > 0).all()
+        spread = np.nanstd(Y, axis=0).mean()
+        assert np.sqrt(np.mean((filled[name] - truth[name])[gap] ** 2)) < 0.3 * spread
+
+
+def test_gaps_of_training_are_filled_with_what_training_thought(curve):
+    views = with_gaps(rows(curve, slice(100)), 0.2)
+    est = NGMVLVM(max_iter=50, tol=0.0, n_points=10, random_state=0).fit(views)
+    filled, mean = est.impute(), est.reconstruct()
+    for name, Y in views.items():
+        np.testing.assert_array_equal(filled[name], np.where(np.isnan(Y), mean[name], Y))
+
+
+def test_without_gaps_in_training_there_is_nothing_to_fill(est):
+    with pytest.raises(ValueError, match=r"no gaps of training views.*impute\(views\)"):
+        est.impute()
+
+
+def test_the_score_is_the_density_of_a_mixture_that_a_grid_gives_too(curve):
+    """One latent dimension, so that the integral over it can be taken on a grid."""
+    est = NGMVLVM(n_components=1, max_iter=100, tol=0.0, n_points=10, random_state=0, dtype="float64")
+    est.fit(rows(curve, slice(200)))
+    views = with_gaps(rows(curve, NEW), 0.3)
+    grid = np.linspace(-6, 6, 4001)
+    density = np.zeros((len(NEW), len(grid)))
+    at_training, n_seen = np.zeros((len(NEW), 200)), 0
+    mean, std = est.reconstruct(return_std=True)
+    for name, Y in views.items():
+        view = est.model_.views[name]
+        on_grid = view.function.linearise(torch_column(grid))
+        centre = view.scaling.undo(on_grid.mean.numpy())
+        spread = view.scaling.undo_std(on_grid.variance.sqrt().numpy())
+        n_seen += (~np.isnan(Y)).sum()
+        for m in range(Y.shape[1]):
+            seen = ~np.isnan(Y[:, m])
+            density[seen] += norm.logpdf(Y[seen, m, None], centre[:, m], spread[:, m])
+            at_training[seen] += norm.logpdf(Y[seen, m, None], mean[name][:, m], std[name][:, m])
+    step = grid[1] - grid[0]
+    of_prior = np.logaddexp.reduce(density + norm.logpdf(grid) + np.log(step), axis=1)
+    of_training = np.logaddexp.reduce(at_training - np.log(200), axis=1)
+    expected = (np.logaddexp(of_prior, of_training) - np.log(2)).sum() / n_seen
+    assert est.score(views) == pytest.approx(expected, abs=0.02)
+
+
+def torch_column(values):
+    import torch
+
+    return torch.as_tensor(values)[:, None].double()
+
+
+def test_the_score_is_in_the_units_of_the_data(curve):
+    one, other = (
+        NGMVLVM(max_iter=20, tol=0.0, n_points=10, random_state=0).fit({"a": factor * curve[1]["a"][:100]})
+        for factor in (1.0, 10.0)
+    )
+    new = curve[1]["a"][NEW]
+    assert other.score({"a": 10 * new}) == pytest.approx(one.score({"a": new}) - np.log(10), abs=1e-3)
+
+
+def test_grid_search_needs_no_scorer(curve):
+    search = GridSearchCV(NGMVLVM(max_iter=150, tol=0.0, n_points=20, random_state=0), {"n_components": [1, 2]}, cv=2)
+    search.fit(np.hstack([Y[:120] for Y in curve[1].values()]))
+    assert search.best_params_ == {"n_components": 2}
+
+
+def test_a_row_without_any_entry_gets_the_prior_and_one_warning(curve, est):
+    views = rows(curve, NEW[:5])
+    for Y in views.values():
+        Y[[1, 3]] = np.nan
+    with pytest.warns(ViewWarning, match=r"2 row\(s\) without an entry") as warned:
+        mean, std = est.transform(views, return_std=True)
+    assert len(warned) == 1
+    np.testing.assert_allclose(mean[[1, 3]], 0, atol=1e-6)
+    np.testing.assert_allclose(std[[1, 3]], 1, atol=1e-6)
+    with pytest.warns(ViewWarning, match="without an entry"):
+        predicted, spread = est.predict({"a": views["a"]}, target="b", return_std=True)
+    assert np.isfinite(predicted).all()
+    assert (spread[1] > 2 * spread[0]).mean() > 0.5
+
+
+def test_tables_come_back_with_the_labels_of_training_columns_and_new_rows(frames, framed):
+    new = {"a": frames["a"][300:303]}
+    mean, std = framed.predict(new, target="b", return_std=True)
+    for table in (mean, std):
+        assert list(table.columns) == list(frames["b"].columns)
+        assert list(table.index) == ["row 300", "row 301", "row 302"]
+    every = framed.predict(new)
+    assert list(every) == ["a", "b"]
+    filled = framed.impute({"a": new["a"].mask(new["a"] > 6)})
+    assert list(filled) == ["a"]
+    assert filled["a"].columns.equals(new["a"].columns)
+    assert filled["a"].index.equals(new["a"].index)
+    assert not filled["a"].isna().any().any()
+
+
+def test_a_list_has_none_where_a_view_is_missing(curve):
+    A, B = curve[1].values()
+    est = NGMVLVM(max_iter=20, tol=0.0, n_points=10, random_state=0).fit([A[:100], B[:100]])
+    np.testing.assert_array_equal(est.transform([None, B[NEW]]), est.transform({"view1": B[NEW]}))
+    assert est.predict([A[NEW], None], target="view1").shape == B[NEW].shape
+    assert [Y.shape for Y in est.predict([A[NEW], None])] == [A[NEW].shape, B[NEW].shape]
+
+
+def test_one_row_is_enough_and_a_target_without_entries_may_be_there(curve, est):
+    views = {"a": curve[1]["a"][300:301], "b": np.full((1, 9), np.nan)}
+    alone = est.predict({"a": views["a"]}, target="b")
+    np.testing.assert_array_equal(est.predict(views, target="b"), alone)
+
+
+def test_the_same_seed_gives_the_same_predictions_and_more_draws_other_ones(curve):
+    views, new = rows(curve, slice(60)), rows(curve, NEW[:4], "a")
+
+    def predict(**parameters):
+        est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=3, **parameters).fit(views)
+        return est.predict(new, target="b")
+
+    np.testing.assert_array_equal(predict(), predict())
+    assert not np.array_equal(predict(), predict(n_draws_predict=1))
+    with pytest.raises(ValueError, match="n_draws_predict must be"):
+        predict(n_draws_predict=0)
+
+
+def test_a_saved_model_predicts_the_same(curve, est, tmp_path):
+    est.save(tmp_path / "model.safetensors")
+    again = mvlvm.load(tmp_path / "model.safetensors")
+    views = rows(curve, NEW, "a")
+    np.testing.assert_array_equal(again.predict(views, target="b"), est.predict(views, target="b"))
+    np.testing.assert_array_equal(again.transform(views), est.transform(views))
+    assert again.score(views) == est.score(views)
+    with pytest.raises(ValueError, match="loaded from a file"):
+        again.impute()
+
+
+def test_columns_that_training_never_saw_stay_empty_and_are_named(curve):
+    tables = {"a": pd.DataFrame(curve[1]["a"][:100]).rename(columns=str), "b": curve[1]["b"][:100]}
+    tables["a"]["3"] = np.nan
+    with pytest.warns(ViewWarning, match="without any entry"):
+        est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=0).fit(tables)
+    new = tables["a"][:2].mask(tables["a"][:2] > 6)
+    with pytest.warns(ViewWarning, match=r"View 'a' keeps gaps in 1 column\(s\) \('3'\)"):
+        filled = est.impute({"a": new})
+    assert filled["a"]["3"].isna().all()
+    assert not filled["a"].drop(columns="3").isna().any().any()
+
+
+def message(call, *args, **keywords):
+    with pytest.raises((ViewError, ValueError)) as caught:
+        call(*args, **keywords)
+    return str(caught.value)
+
+
+def test_every_mistake_gets_a_sentence(curve, est, frames, framed):
+    A, B = (Y[NEW] for Y in curve[1].values())
+    assert "no view 'c' in training. The model's views are 'a', 'b'" in message(est.transform, {"a": A, "c": B})
+    assert "View 'a': X has 11 features, but it is expecting 12" in message(est.transform, {"a": A[:, 1:]})
+    assert "'b' is both given and to be predicted" in message(est.predict, {"a": A, "b": B}, target="b")
+    assert "target must be one of the model's views, 'a', 'b'. Got 'c'" in message(est.predict, {"a": A}, target="c")
+    assert "Nothing but the target 'b'" in message(est.predict, {"b": np.full_like(B, np.nan)}, target="b")
+    assert "one matrix without a name" in message(est.transform, A)
+    assert "views have names: 'a', 'b'. Got a list" in message(est.transform, [A, B])
+    assert "At least one view is needed" in message(est.transform, {})
+    assert "0 sample(s)" in message(est.transform, {"a": A[:0]})
+    assert "same number of rows" in message(est.transform, {"a": A, "b": B[1:]})
+    assert "contains infinity" in message(est.transform, {"a": np.where(A > 6, np.inf, A)})
+    assert "no observed entry to score" in silent(message, est.score, {"a": np.full_like(A, np.nan)})
+    table = frames["a"][NEW[0] :]
+    assert "now missing:\n- a5\n" in message(framed.transform, {"a": table.drop(columns="a5")})
+    assert "unseen at fit time:\n- extra\n" in message(framed.transform, {"a": table.assign(extra=0.0)})
+    assert "same order as they were in fit" in message(framed.transform, {"a": table[table.columns[::-1]]})
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_switches_are_true_or_false(curve, est):
+    views = {"a": curve[1]["a"][NEW]}
+    assert "return_std must be True or False. Got 'yes'" in message(est.transform, views, return_std="yes")
+    assert "include_noise must be True or False. Got 2" in message(est.predict, views, include_noise=2)
+
+
+def silent(call, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViewWarning)
+        return call(*args)
+
+
+@pytest.mark.parametrize("method", ["transform", "predict", "impute", "score"])
+def test_nothing_can_be_asked_before_a_fit(method, curve):
+    with pytest.raises(NotFittedError):
+        getattr(NGMVLVM(), method)(curve[1])
+
+
+def test_lists_of_the_wrong_length_say_how_to_leave_a_view_out(curve):
+    A, B = (Y[:50] for Y in curve[1].values())
+    est = NGMVLVM(max_iter=5, tol=0.0, n_points=5, random_state=0).fit([A, B])
+    assert "one entry for every view of training, 2. Got 1. Put None" in message(est.transform, [A])
+
+
+def test_mudata_may_lack_modalities_and_rows(curve):
+    mudata = pytest.importorskip("mudata")
+    anndata = pytest.importorskip("anndata")
+
+    def annotated(name, which):
+        obs = pd.DataFrame(index=[f"cell {i}" for i in which])
+        var = pd.DataFrame(index=[f"{name}{k}" for k in range(curve[1][name].shape[1])])
+        return anndata.AnnData(curve[1][name][which], obs=obs, var=var)
+
+    with mudata.set_options(pull_on_update=False):
+        training = mudata.MuData({name: annotated(name, np.arange(80)) for name in curve[1]})
+        new = mudata.MuData({"a": annotated("a", NEW[:3]), "b": annotated("b", NEW[1:5])})
+        one = mudata.MuData({"a": annotated("a", NEW[:3])})
+    est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=0).fit(training)
+    assert est.transform(new).shape == (5, 2)
+    predicted = est.predict(one, target="b")
+    assert list(predicted.index) == [f"cell {i}" for i in NEW[:3]]
+    filled = est.impute(new)
+    assert filled.shape == (5, 21)
+    assert not np.isnan(filled["b"].X).any()
+    assert list(filled["b"].obs_names) == list(new.obs_names)
+
+
+def test_digits_are_completed_better_than_by_ridge_with_honest_error_bars():
+    data = load("digits-halves")
+    order = np.random.default_rng(0).permutation(len(data.labels))
+    train, test = order[:600], order[600:800]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViewWarning)
+        est = NGMVLVM(n_components=6, max_iter=250, tol=0.0, random_state=0).fit({k: Y[train] for k, Y in data.items()})
+    mean, std = est.predict({"left": data["left"][test]}, target="right", return_std=True)
+    truth = data["right"][test]
+    ridge = RidgeCV(np.logspace(-2, 4, 13)).fit(data["left"][train], data["right"][train]).predict(data["left"][test])
+    assert np.mean((mean - truth) ** 2) < 0.9 * np.mean((ridge - truth) ** 2)
+    assert 0.9 < coverage(truth, mean, std) < 0.98
