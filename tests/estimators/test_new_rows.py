@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 
 import mvlvm
@@ -187,12 +186,6 @@ def test_the_score_is_in_the_units_of_the_data(curve):
     )
     new = curve[1]["a"][NEW]
     assert other.score({"a": 10 * new}) == pytest.approx(one.score({"a": new}) - np.log(10), abs=1e-3)
-
-
-def test_grid_search_needs_no_scorer(curve):
-    search = GridSearchCV(NGMVLVM(max_iter=150, tol=0.0, n_points=20, random_state=0), {"n_components": [1, 2]}, cv=2)
-    search.fit(np.hstack([Y[:120] for Y in curve[1].values()]))
-    assert search.best_params_ == {"n_components": 2}
 
 
 def test_a_row_without_any_entry_gets_the_prior_and_one_warning(curve, est):
