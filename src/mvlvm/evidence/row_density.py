@@ -21,7 +21,7 @@ def row_log_density(
         variance: the predicted variances v.
     """
     terms = (Y - mean).square() / variance + (2 * math.pi * variance).log()
-    return -0.5 * terms.nan_to_num(nan=0.0).sum(dim=1)
+    return -0.5 * terms.masked_fill(torch.isnan(Y), 0.0).sum(dim=1)
 
 
 def pairwise_row_log_density(
