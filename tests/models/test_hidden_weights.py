@@ -39,3 +39,13 @@ def test_the_covariance_is_that_of_an_average_column_and_larger_for_those_seen_l
         torch.testing.assert_close(
             (covariance * inflation[m]).diagonal(), exact.diagonal(), rtol=4 / rows.sum().item() ** 0.5, atol=0.0
         )
+
+
+def test_column_that_was_never_seen_is_unknown_and_not_infinitely_so(generator):
+    Y, seen, Phis = draw_problem(generator)
+    seen[:, 2], seen[:, 3] = False, False
+    seen[7, 3] = True
+    mean, _, inflation = infer_with_gaps(Y, seen, Phis, torch.tensor(0.2, dtype=torch.float64))
+    assert (mean[:, 2] == 0).all()
+    assert inflation[2] == inflation[3] > inflation[[0, 1, 4]].max()
+    assert torch.isfinite(inflation).all()

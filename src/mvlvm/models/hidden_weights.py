@@ -8,7 +8,7 @@ and forming all of them would take M times the work of a complete view. They are
 gradients, which need products with Phi only; the system of an average column, which all resemble, makes them quick.
 
 The covariance of the weights is kept for the average column. A column that was seen in fewer rows knows its weights
-less well, in proportion.
+less well, in proportion; one that was seen in none counts as seen in one.
 """
 
 from collections.abc import Sequence
@@ -44,4 +44,4 @@ def infer_with_gaps(
 
     target = torch.stack(list(Phis)).mean(dim=0).T @ (weight * Y.double())
     mean = solve_side_by_side(apply, target, precondition=average_inverse).contiguous()
-    return mean, s * average_inverse, share.mean() / share
+    return mean, s * average_inverse, share.mean() / share.clamp_min(1 / len(Y))
