@@ -1,0 +1,107 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import norm
+
+from mvlvm.models.modes import find_modes, follow_modes
+from tests.models.quadratic_features import quadratic_function
+
+# f(x) = (x^2 + x / 5, x^2 / 2 + x / 10): nearly symmetric, so that two latents explain every row.
+LINEAR, SQUARE = torch.tensor([[0.2, 0.1]]).double(), torch.tensor([[1.0, 0.5]]).double()
+ROWS = torch.tensor([[1.6, 0.9], [0.7, 0.2], [2.5, torch.nan]], dtype=torch.float64)
+LINE = np.linspace(-4.0, 4.0, 80001)
+
+
+def valley(noise_variance=0.05):
+    return quadratic_function(LINEAR, SQUARE, torch.zeros(2, dtype=torch.float64), noise_variance)
+
+
+def start_at(*places):
+    return torch.tensor(places, dtype=torch.float64)[None, :, None].repeat(len(ROWS), 1, 1)
+
+
+def log_joint(y, *, noise_variance=0.05, tempering=1.0):
+    """The log of likelihood times prior of one row, along a line."""
+    f = LINE[:, None] * LINEAR.numpy() + LINE[:, None] ** 2 * SQUARE.numpy()
+    return tempering * np.nansum(norm.logpdf(y, f, math.sqrt(noise_variance)), axis=1) + norm.logpdf(LINE)
+
+
+def peaks(values):
+    """Where along the line the values are higher than on both sides, the highest first."""
+    inside = np.flatnonzero((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])) + 1
+    return LINE[inside[np.argsort(-values[inside])]]
+
+
+@pytest.mark.parametrize("tempering", [1.0, 0.3])
+def test_modes_are_the_peaks_of_the_posterior(tempering):
+    modes = find_modes([(valley(), ROWS)], start_at(-2.0, 2.0), tempering=tempering)
+    for n, y in enumerate(ROWS.numpy()):
+        expected = peaks(log_joint(y, tempering=tempering))
+        assert len(expected) == 2
+        np.testing.assert_allclose(np.sort(modes.mean[n, :, 0]), np.sort(expected), rtol=0.0, atol=LINE[1] - LINE[0])
+
+
+def test_the_mode_of_most_evidence_comes_first():
+    for order in ((-2.0, 2.0), (2.0, -2.0)):
+        modes = find_modes([(valley(), ROWS)], start_at(*order), tempering=1.0)
+        assert (modes.log_evidence[:, 0] > modes.log_evidence[:, 1]).all()
+        for n, y in enumerate(ROWS.numpy()):
+            density = np.exp(log_joint(y))
+            heavier = 1 if np.trapezoid(density[LINE > 0], LINE[LINE > 0]) > 0.5 * np.trapezoid(density, LINE) else -1
+            assert math.copysign(1, modes.mean[n, 0, 0]) == heavier
+
+
+def test_modes_have_the_evidence_of_the_integral_as_noise_vanishes():
+    """Laplace's approximation: its error is of the order of the noise variance."""
+    errors = []
+    for noise_variance in (0.02, 0.005):
+        Y = torch.tensor([[1.68, 0.84]], dtype=torch.float64)
+        modes = find_modes([(valley(noise_variance), Y)], start_at(-2.0, 2.0)[:1], tempering=1.0)
+        integral = np.trapezoid(np.exp(log_joint(Y[0].numpy(), noise_variance=noise_variance)), LINE)
+        errors.append(abs(torch.logsumexp(modes.log_evidence, dim=1).item() - math.log(integral)))
+    assert errors[0] < 0.1
+    assert errors[1] < errors[0] / 3
+
+
+def test_mode_that_was_found_before_has_no_evidence():
+    modes = find_modes([(valley(), ROWS)], start_at(1.0, 1.1), tempering=1.0)
+    assert torch.isfinite(modes.log_evidence[:, 0]).all()
+    assert (modes.log_evidence[:, 1] == -torch.inf).all()
+    assert (modes.mean[:, :, 0] > 0).all()
+
+
+def test_many_climbs_to_one_mode_do_not_hide_the_other():
+    crowd, pair = (
+        find_modes([(valley(), ROWS)], start_at(*places), tempering=1.0)
+        for places in ((1.0, 1.1, 1.2, 1.3, -1.5), (1.0, -1.5))
+    )
+    for found, expected in zip(crowd, pair, strict=True):
+        torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-6)
+    assert torch.isfinite(crowd.log_evidence).all()
+
+
+def test_one_start_gives_one_mode():
+    one, two = (find_modes([(valley(), ROWS)], start_at(*places), tempering=1.0) for places in ((1.0,), (1.0, -1.5)))
+    assert one.mean.shape == (3, 1, 1)
+    for n in range(3):
+        which = int(two.mean[n, :, 0].argmax())
+        torch.testing.assert_close(one.log_evidence[n, 0], two.log_evidence[n, which], rtol=0.0, atol=1e-9)
+
+
+def test_followed_modes_are_those_of_the_new_tempering():
+    seen = [(valley(), ROWS)]
+    followed = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), tempering=0.5)
+    found = find_modes(seen, start_at(-2.0, 2.0), tempering=0.5)
+    # a few steps are enough from nearby, but not for the last digits
+    for one, other in zip(followed, found, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.0, atol=1e-4)
+    assert (followed.log_evidence[:, 0] > followed.log_evidence[:, 1]).all()
+
+
+def test_modes_that_meet_as_the_likelihood_fades_count_once():
+    seen = [(valley(), ROWS)]
+    modes = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), tempering=0.0)
+    torch.testing.assert_close(modes.log_evidence[:, 0], torch.zeros(3).double(), rtol=0.0, atol=1e-6)
+    assert (modes.log_evidence[:, 1] == -torch.inf).all()
