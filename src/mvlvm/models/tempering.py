@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from mvlvm.evidence.row_density import row_log_density
@@ -66,9 +66,7 @@ def learn_tempering(
     order = torch.randperm(len(Ys[0]), generator=generator, device=generator.device)
     for k in range(_N_FOLDS):
         held_out = order[k::_N_FOLDS]
-        stays = torch.ones(len(order), dtype=torch.bool, device=order.device)
-        stays[held_out] = False
-        fold = _Fold(model, Ys, stays, generator)
+        fold = _Fold(model, Ys, order[~torch.isin(order, held_out)], generator)
         for exercise in _exercises(Ys, held_out, generator):
             densities[exercise.target] += fold.log_densities(exercise)
             n_entries[exercise.target] += (~torch.isnan(exercise.truth)).sum().cpu()
@@ -83,17 +81,17 @@ def _widest_of_the_best(scores: Float[Tensor, " L"]) -> float:
 
 
 class _Fold:
-    """The model with its weights conditioned on some rows only."""
+    """The model with its weights conditioned on some rows only, given in random order."""
 
     def __init__(
         self,
         model: MultiViewLVM,
         Ys: Sequence[Float[Tensor, "N _"]],
-        stays: Bool[Tensor, " N"],
+        rows: Int[Tensor, " R"],
         generator: torch.Generator,
     ) -> None:
         latent = model.latent
-        kept = [ObservedView(Y.masked_fill(~stays[:, None], torch.nan)) for Y in Ys]
+        kept = [ObservedView(torch.full_like(Y, torch.nan).index_copy(0, rows, Y[rows])) for Y in Ys]
         weights = (
             infer_weights(view, latent, seen, n_latent_draws=_N_LATENT_DRAWS, generator=generator)
             for view, seen in zip(model.feature_views, kept, strict=True)
@@ -102,7 +100,7 @@ class _Fold:
             ViewFunction((posterior,), view.noise_variance.double()).double()
             for view, posterior in zip(model.feature_views, weights, strict=True)
         ]
-        self.places = training_places(latent, stays.nonzero().squeeze(1)[:_N_PLACES], _N_LATENT_DRAWS, generator)
+        self.places = training_places(latent, rows[:_N_PLACES], _N_LATENT_DRAWS, generator)
         self.at_places = [self.places.predict(function) for function in self.functions]
         self.eps = standard_draws(_N_LATENT_DRAWS, latent, generator)
 
