@@ -162,3 +162,16 @@ def gp_posterior(K, K_cross, K_new, Y, noise_variance):
     """The textbook mean and function variance of Gaussian process regression."""
     solve = np.linalg.solve(K + noise_variance * np.eye(len(K)), K_cross.T)
     return solve.T @ Y, np.diag(K_new - K_cross @ solve)
+
+
+def factor_analysis(y, loadings, offset, noise_variance, tempering=1.0):
+    """The latent of one row under y = W x + b + noise, x ~ N(0, I), with the likelihood to the power `tempering`.
+
+    Gives the posterior's mean and covariance and the log evidence. N(y; f, s)^t is N(y; f, s / t) but for a factor.
+    """
+    seen = ~np.isnan(y)
+    W, residual, noise = loadings[seen], (y - offset)[seen], np.diag(noise_variance[seen] / tempering)
+    covariance = np.linalg.inv(np.eye(W.shape[1]) + W.T @ np.linalg.solve(noise, W))
+    factor = 0.5 * ((1 - tempering) * np.log(2 * math.pi * noise_variance[seen]) - math.log(tempering)).sum()
+    log_evidence = normal_log_density(residual, np.zeros(len(residual)), W @ W.T + noise) + factor
+    return covariance @ W.T @ np.linalg.solve(noise, residual), covariance, log_evidence

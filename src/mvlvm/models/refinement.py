@@ -16,9 +16,12 @@ from torch import Tensor
 from mvlvm.evidence.row_density import row_log_density
 from mvlvm.models.view_function import ViewFunction
 
-# Levenberg's damping, as a share of the curvature: where it starts, and how it moves after good and bad steps.
+# Levenberg's damping, as a share of the curvature: where it starts, and how it moves after good and bad steps. What
+# counts is the share of the promised height that a step gains: one that leads across the summit to the other side may
+# gain a little too, and without damping so will the next one, back again.
 _START_DAMPING = 1e-2
-_AFTER_SUCCESS, _AFTER_FAILURE = 1 / 3, 4.0
+_GOOD_GAIN, _BAD_GAIN = 0.75, 0.25
+_AFTER_GOOD, _AFTER_BAD = 1 / 3, 4.0
 _DAMPING_RANGE = (1e-6, 1e6)
 
 # The function of a view, and what was seen of it in new rows; NaN is missing.
@@ -63,9 +66,11 @@ def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: 
         step = torch.linalg.solve(hill.curvature + torch.diag_embed(diagonal), hill.slope)
         tried = _climb(seen, X + step, tempering)
         better = tried.height > hill.height
+        gain = (tried.height - hill.height) / (0.5 * step * (hill.slope + diagonal * step)).sum(dim=1)
         X = torch.where(better[:, None], X + step, X)
         hill = _Hill(*(torch.where(_like(better, new), new, old) for new, old in zip(tried, hill, strict=True)))
-        damping = (damping * torch.where(better, _AFTER_SUCCESS, _AFTER_FAILURE)).clamp(*_DAMPING_RANGE)
+        change = torch.where(gain > _GOOD_GAIN, _AFTER_GOOD, torch.where(gain > _BAD_GAIN, 1.0, _AFTER_BAD))
+        damping = (damping * change).clamp(*_DAMPING_RANGE)
     covariance = torch.linalg.inv(hill.curvature)
     volume = 0.5 * torch.linalg.slogdet(covariance).logabsdet
     return Placed(X, covariance.diagonal(dim1=1, dim2=2).sqrt(), hill.height + volume)

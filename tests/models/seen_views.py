@@ -1,0 +1,41 @@
+"""Functions of random features, and rows seen through them."""
+
+import torch
+
+from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.observed import ObservedView
+from mvlvm.models.prediction import infer_weights
+from mvlvm.models.spectral_mixture import SpectralMixture
+from mvlvm.models.view_function import ViewFunction
+from tests.mixtures import normal
+
+N, WIDTHS = 6, (3, 4)
+
+
+def draw_function(D, M, generator, *, certain):
+    """A function of random features, averaged over spectral draws unless it is certain: then all variance is noise."""
+    view = FeatureView("view", SpectralMixture(2, D, generator), n_points=5, noise_variance=0.1).double()
+    latent, seen = GaussianLatent(normal((30, D), generator), 0.1), ObservedView(normal((30, M), generator))
+    with torch.no_grad():
+        posteriors = [
+            infer_weights(view, latent, seen, n_latent_draws=2, generator=generator) for _ in range(1 if certain else 3)
+        ]
+        if certain:
+            posteriors[0].covariance.zero_()
+    return ViewFunction(tuple(posteriors), view.noise_variance.detach())
+
+
+def draw_seen(D, generator, *, certain):
+    """Two views of N rows at latents drawn from the prior, with gaps; the second row has one view only."""
+    functions, X = [draw_function(D, M, generator, certain=certain) for M in WIDTHS], normal((N, D), generator)
+    Ys = [
+        function.linearise(X).mean + 0.1**0.5 * normal((N, M), generator)
+        for function, M in zip(functions, WIDTHS, strict=True)
+    ]
+    open_gaps(Ys)
+    return list(zip(functions, Ys, strict=True))
+
+
+def open_gaps(Ys):
+    Ys[0][0, 1], Ys[0][1], Ys[1][2, :2] = torch.nan, torch.nan, torch.nan
