@@ -7,7 +7,7 @@ import torch
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import Prediction, average_over_draws, infer_weights
+from mvlvm.models.prediction import infer_weights
 from mvlvm.spectral import SpectralPoints
 from tests.mixtures import normal, uniform
 from tests.models.fixed_features import fixed_view
@@ -15,6 +15,7 @@ from tests.monte_carlo import assert_mean
 from tests.oracles import gp_posterior
 
 CERTAIN = 1e-12
+INFLATION = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64)
 
 
 def infer(generator, *, std, n_points=4, n_latent_draws=1):
@@ -101,36 +102,34 @@ def test_drawn_functions_have_the_posteriors_mean_and_covariance(uncertain, gene
         assert_mean(centred[:, :, None, m] * centred[:, None, :, m], expected)
 
 
-def test_sensitivity_is_the_squared_slope_of_finite_differences(uncertain):
+def test_slopes_are_those_of_finite_differences(uncertain):
     posterior, X, _ = uncertain
-    certain, step = torch.zeros_like(X), 1e-5
-    expected = []
-    for direction in torch.eye(2, dtype=torch.float64):
-        ahead, behind = (posterior.mean_at(X + sign * step * direction, certain) for sign in (1, -1))
-        expected.append(((ahead - behind) / (2 * step)).square().sum())
-    torch.testing.assert_close(posterior.sensitivity(X), torch.stack(expected), rtol=1e-6, atol=0.0)
+    posterior, step = replace(posterior, inflation=INFLATION), 1e-5
+    around = posterior.linearise(X)
+    for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
+        ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
+        for slopes, one, other in (
+            (around.slopes, ahead.mean, behind.mean),
+            (around.variance_slopes, ahead.variance, behind.variance),
+        ):
+            torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_dimension_that_the_features_ignore_has_no_sensitivity(generator):
+def test_dimension_that_the_features_ignore_has_no_slope(generator):
     *_, posterior = infer(generator, std=CERTAIN)
     blind = SpectralPoints(*(w * torch.tensor([1.0, 0.0]) for w in posterior.features.points))
     posterior = replace(posterior, features=FeatureMap(blind, posterior.features.alpha))
-    seen, unseen = posterior.sensitivity(normal((5, 2), generator))
-    assert seen > 0
-    assert unseen == 0
+    seen, unseen = posterior.linearise(normal((5, 2), generator)).slopes
+    assert (seen != 0).all()
+    assert (unseen == 0).all()
 
 
-def test_joined_predictions_have_the_moments_of_the_mixture(generator):
-    parts = [Prediction(normal((4, 3), generator), uniform(0.1, 1, (4, 3), generator)) for _ in range(3)]
-    joined = average_over_draws(parts, torch.tensor(0.25, dtype=torch.float64))
-    first = sum(part.mean for part in parts) / 3
-    second = sum(part.variance + part.mean**2 for part in parts) / 3
-    torch.testing.assert_close(joined.mean, first, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(joined.variance, second - first**2 + 0.25, rtol=1e-12, atol=1e-14)
-
-
-def test_one_prediction_only_gains_the_noise(generator):
-    part = Prediction(normal((4, 3), generator), uniform(0.1, 1, (4, 3), generator))
-    joined = average_over_draws([part], torch.tensor(0.25, dtype=torch.float64))
-    assert torch.equal(joined.mean, part.mean)
-    assert torch.equal(joined.variance, part.variance + 0.25)
+def test_at_certain_latents_the_weights_alone_are_uncertain(uncertain):
+    posterior, X, _ = uncertain
+    posterior = replace(posterior, inflation=INFLATION)
+    mean, variance, _, _ = posterior.linearise(X)
+    Phi, B, Sigma = (value.numpy() for value in (posterior.features(X), posterior.mean, posterior.covariance))
+    np.testing.assert_allclose(mean.numpy(), Phi @ B, rtol=1e-12, atol=1e-14)
+    for m, inflation in enumerate(INFLATION.tolist()):
+        expected = [inflation * phi @ Sigma @ phi for phi in Phi]
+        np.testing.assert_allclose(variance[:, m].numpy(), expected, rtol=1e-12, atol=0.0)
