@@ -37,17 +37,17 @@ class ViewFunction:
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
         """Give the entries around latents that are known, noise included."""
-        mean, second, slopes, second_slopes = (torch.zeros(()).to(X) for _ in range(4))
-        for posterior in self.posteriors:
+        N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
+        mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
+        slopes, second_slopes = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
+        for posterior in self.posteriors:  # in place: these arrays are large, and many are short-lived
             part = posterior.linearise(X)
-            mean, slopes = mean + part.mean, slopes + part.slopes
-            second = second + part.variance + part.mean.square()
-            second_slopes = second_slopes + part.variance_slopes + 2 * part.mean * part.slopes
-        mean, second, slopes, second_slopes = (
-            total / len(self.posteriors) for total in (mean, second, slopes, second_slopes)
-        )
-        variance = second - mean.square() + self.noise_variance
-        return Linear(mean, variance, slopes, second_slopes - 2 * mean * slopes)
+            mean.add_(part.mean, alpha=1 / n)
+            slopes.add_(part.slopes, alpha=1 / n)
+            second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
+            second_slopes.add_(part.variance_slopes, alpha=1 / n).addcmul_(part.mean, part.slopes, value=2 / n)
+        variance = second.addcmul_(mean, mean, value=-1).add_(self.noise_variance)
+        return Linear(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
 
     def mean(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
         """Give the mean of `predict` alone."""
