@@ -8,13 +8,14 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check clean
+.PHONY: help demo test test-slow check results-views clean
 
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
 	@echo "make test       the test suite, minutes on two cores"
 	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
 	@echo "make check      test, lint, types, import floors, doctests"
+	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
 
 .venv/torch: constraints.txt
 	$(PYTHON) -m venv .venv
@@ -33,6 +34,10 @@ help:
 	$(PIP) --editable ".[dev]"
 	@touch $@
 
+.venv/baselines: .venv/demo
+	$(PIP) --editable ".[baselines,plots,r]"
+	@touch $@
+
 demo: .venv/demo
 	OMP_NUM_THREADS=$(THREADS) $(BIN)/python -m mvlvm demo --out "$(DEMO_OUT)"
 
@@ -47,6 +52,9 @@ check: .venv/dev test
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pyright
 	$(BIN)/lint-imports
+
+results-views: .venv/baselines
+	$(BIN)/python benchmarks/views.py
 
 clean:
 	rm -rf .venv "$(DEMO_OUT)"

@@ -1,0 +1,86 @@
+"""Finished cells of a benchmark, one JSON line each, so that an interrupted run goes on where it stopped."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one method reached on one seed of one experiment.
+
+    Attributes:
+        experiment: which experiment.
+        method: which method.
+        seed: of the split or the gaps, and of the fit.
+        version: the library's version; cells of other versions do not count.
+        seconds: how long it took, fit and all.
+        numbers: name -> what was measured; a reliability curve is a list.
+    """
+
+    experiment: str
+    method: str
+    seed: int
+    version: str
+    seconds: float
+    numbers: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """What tells this cell from the others of its version."""
+        return self.experiment, self.method, self.seed
+
+
+@dataclass(frozen=True)
+class CellFile:
+    """A file of cells. It only grows: a cell that was run again is there twice, and the last one counts.
+
+    Attributes:
+        path: of the file, which need not exist.
+        version: the library's version.
+    """
+
+    path: Path
+    version: str
+
+    def read(self) -> dict[Key, Cell]:
+        """Give the finished cells of this version."""
+        cells = {}
+        for number, line in enumerate(self._text().splitlines(), start=1):
+            try:
+                cell = Cell(**json.loads(line))
+            except (json.JSONDecodeError, TypeError):
+                print(f"{self.path}: line {number} is no cell and does not count", file=sys.stderr)
+                continue
+            if cell.version == self.version:
+                cells[cell.key] = cell
+        return cells
+
+    def append(self, cell: Cell) -> None:
+        """Add a finished cell; a line that an interruption cut short is closed first."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = self._text()
+        closing = "\n" if text and not text.endswith("\n") else ""
+        with self.path.open("a") as file:
+            file.write(f"{closing}{json.dumps(asdict(cell), allow_nan=False)}\n")
+
+    def _text(self) -> str:
+        return self.path.read_text() if self.path.exists() else ""
+
+
+def whole_seeds(cells: Mapping[Key, Cell], experiment: str, methods: list[str]) -> dict[int, dict[str, Cell]]:
+    """Give the cells of those seeds on which every method has finished, by seed and method.
+
+    A table must not compare a mean over five seeds with one over three.
+    """
+    by_seed: dict[int, dict[str, Cell]] = {}
+    for cell in cells.values():
+        if cell.experiment == experiment and cell.method in methods:
+            by_seed.setdefault(cell.seed, {})[cell.method] = cell
+    whole = sorted(seed for seed, found in by_seed.items() if len(found) == len(methods))
+    return {seed: {method: by_seed[seed][method] for method in methods} for seed in whole}

@@ -1,0 +1,51 @@
+"""What the model is compared with. All of them take columns that are centred and scaled."""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.decomposition import PCA
+from sklearn.linear_model import RidgeCV
+
+Matrix = Float[np.ndarray, "N M"]
+
+_PENALTIES = np.logspace(-2, 5, 15)
+
+
+def ridge() -> RidgeCV:
+    """Make a ridge regression that chooses its penalty by leave-one-out."""
+    return RidgeCV(alphas=_PENALTIES)
+
+
+def principal_scores(views: list[Matrix], n_components: int) -> Matrix:
+    """Give the leading principal scores of every view, side by side."""
+    return np.hstack([PCA(n_components, svd_solver="full").fit_transform(Z) for Z in views])
+
+
+def mofa(views: Mapping[str, Matrix], *, n_factors: int, n_iter: int, seed: int) -> dict[str, Matrix]:
+    """Give every entry as mofapy2's factor model sees it, observed or not.
+
+    Args:
+        views: view name -> centred columns; NaN is missing.
+        n_factors: how many factors.
+        n_iter: the most iterations to take.
+        seed: of its start.
+    """
+    from mofapy2.run.entry_point import entry_point
+
+    # It greets and reports on standard output, and uses what newer libraries warn of.
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = entry_point()
+        run.set_data_options(scale_views=False)
+        run.set_data_matrix([[Z] for Z in views.values()], views_names=list(views))
+        run.set_model_options(factors=n_factors)
+        run.set_train_options(iter=n_iter, convergence_mode="fast", seed=seed, quiet=True)
+        run.build()
+        run.run()
+    nodes = run.model.nodes
+    factors = nodes["Z"].getExpectation()
+    return {name: factors @ W.T for name, W in zip(views, nodes["W"].getExpectation(), strict=True)}
