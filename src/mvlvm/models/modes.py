@@ -12,6 +12,7 @@ from mvlvm.models.refinement import Placed, SeenView, refine
 # After a few steps from every start, on a rougher function, the best climbs go on, each to a mode of its own. Measured
 # on MNIST: 96 rows in 100 are then within a tenth of their standard deviation of where forty steps lead.
 _FIRST_STEPS, _FURTHER_STEPS = 3, 10
+_STEPS_TO_FOLLOW = 2
 _N_MODES = 2
 # Two climbs that end this near, in standard deviations, have found the same mode.
 _SAME_MODE = 0.5
@@ -47,7 +48,7 @@ def find_modes(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], *, temp
 
 def follow_modes(seen: Sequence[SeenView], modes: Modes, *, tempering: float) -> Modes:
     """Go from the modes at one tempering to those at another one nearby."""
-    return _sorted(_refine_all(seen, modes.mean, tempering, _FIRST_STEPS))
+    return _sorted(_refine_all(seen, modes.mean, tempering, _STEPS_TO_FOLLOW))
 
 
 def _refine_all(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], tempering: float, n_steps: int) -> Modes:

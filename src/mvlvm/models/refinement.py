@@ -77,19 +77,26 @@ def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: 
 
 
 def _climb(seen: Sequence[SeenView], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
-    """Give height, slope and curvature; the curvature is that of the means alone, which is never negative."""
-    height, slope = -0.5 * X.square().sum(dim=1), -X
-    curvature = torch.eye(X.shape[1]).to(X).repeat(len(X), 1, 1)
+    """Give height, slope and curvature of the log posterior."""
+    hill = _Hill(-0.5 * X.square().sum(dim=1), -X, torch.eye(X.shape[1]).to(X).repeat(len(X), 1, 1))
     for function, Y in seen:
-        mean, variance, slopes, variance_slopes = function.linearise(X)
-        height = height + tempering * row_log_density(Y, mean, variance)
-        precision = (tempering / variance).masked_fill(torch.isnan(Y), 0.0)
-        residual = Y.nan_to_num(nan=0.0) - mean
-        by_variance = 0.5 * precision * (residual.square() / variance - 1)
-        slope = slope + (slopes * (precision * residual) + variance_slopes * by_variance).sum(dim=2).T
-        J = slopes.transpose(0, 1)
-        curvature = curvature + (J * precision[:, None]) @ J.transpose(1, 2)
-    return _Hill(height, slope, curvature)
+        rows = (~torch.isnan(Y).all(dim=1)).nonzero().squeeze(1)  # a view that a row lacks costs it nothing
+        part = _likelihood(function, Y[rows], X[rows], tempering)
+        for total, addition in zip(hill, part, strict=True):
+            total.index_add_(0, rows, addition)
+    return hill
+
+
+def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
+    """Give a view's share; the curvature is that of the means alone, which is never negative."""
+    mean, variance, slopes, variance_slopes = function.linearise(X)
+    precision = (tempering / variance).masked_fill(torch.isnan(Y), 0.0)
+    residual = Y.nan_to_num(nan=0.0) - mean
+    by_mean, by_variance = precision * residual, 0.5 * precision * (residual.square() / variance - 1)
+    J, J_variance = slopes.transpose(0, 1), variance_slopes.transpose(0, 1)
+    slope = (J @ by_mean[:, :, None] + J_variance @ by_variance[:, :, None]).squeeze(2)
+    curvature = (J * precision[:, None]) @ J.transpose(1, 2)
+    return _Hill(tempering * row_log_density(Y, mean, variance), slope, curvature)
 
 
 def _like(choice: Tensor, values: Tensor) -> Tensor:
