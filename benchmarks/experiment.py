@@ -22,7 +22,7 @@ class Effort:
 
     most_steps: int = 1000
     mofa_iter: int = 1000
-    chained_rounds: int = 10
+    chained_rounds: int = 5
     speed_rows: int = 10_000
 
     def fit(self, views: Mapping[str, Any], *, seed: int, n_components: int = 2, max_iter: int = 500,
