@@ -192,7 +192,7 @@ def test_training_places_are_the_latents_of_some_rows(generator):
 
 
 def test_standard_draws_are_standard_normal_and_double(generator):
-    draws = standard_draws(4000, GaussianLatent(normal((8, 2), generator).float(), 0.3), generator)
+    draws = standard_draws((4000, 2), normal((8, 2), generator).float(), generator)
     assert draws.dtype == torch.float64
     assert_mean(draws, torch.zeros(2))
     assert_mean(draws[:, :, None] * draws[:, None, :], torch.eye(2))

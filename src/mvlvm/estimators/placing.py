@@ -124,20 +124,21 @@ class NewRows:
 
     @cached_property
     def _places(self) -> TrainingPlaces:
-        latent = self.fitted.model.latent
-        generator = self._generator()
-        rows = torch.randperm(len(latent.mean), generator=generator, device=generator.device)[:_MOST_PLACES]
+        latent, generator = self.fitted.model.latent, self._generator()
+        rows = torch.randperm(len(latent.mean), generator=generator)[:_MOST_PLACES].to(latent.mean.device)
         return training_places(latent, rows, defaults.N_LATENT_DRAWS, generator)
 
     @cached_property
     def _eps(self) -> Float[Tensor, "S D"]:
-        return standard_draws(defaults.N_LATENT_DRAWS, self.fitted.model.latent, self._generator())
+        mean = self.fitted.model.latent.mean
+        return standard_draws((defaults.N_LATENT_DRAWS, mean.shape[1]), mean, self._generator())
 
     def _at_places(self, name: str) -> Prediction:
         return self._places.predict(self._functions[name])
 
     def _generator(self) -> torch.Generator:
-        return make_generator(self.fitted.seed, Stream.NEW_ROWS, self.fitted.model.latent.mean.device)
+        """Draws come from the CPU: a model that was fitted on a GPU predicts the same when it is loaded without one."""
+        return make_generator(self.fitted.seed, Stream.NEW_ROWS)
 
 
 def _by_tempering(fitted: FittedModel, targets: Sequence[str]) -> dict[float, list[str]]:

@@ -54,14 +54,17 @@ def training_places(
     latent: GaussianLatent, rows: Int[Tensor, " A"], n_draws: int, generator: torch.Generator
 ) -> TrainingPlaces:
     """Take some of the training rows' latents."""
-    draws = [latent.sample(generator)[rows].double() for _ in range(n_draws)]
-    return TrainingPlaces(latent.mean[rows].double(), latent.std[rows].double(), draws)
+    mean, std = latent.mean[rows].double(), latent.std[rows].double()
+    return TrainingPlaces(
+        mean, std, [mean + std * eps for eps in standard_draws((n_draws, *mean.shape), mean, generator)]
+    )
 
 
-def standard_draws(n_draws: int, latent: GaussianLatent, generator: torch.Generator) -> Float[Tensor, "S D"]:
-    """Draw standard normal latents."""
-    shape, device = (n_draws, latent.mean.shape[1]), latent.mean.device
-    return torch.randn(shape, generator=generator, dtype=torch.float64, device=device)
+def standard_draws(
+    shape: tuple[int, ...], like: Float[Tensor, "..."], generator: torch.Generator
+) -> Float[Tensor, "..."]:
+    """Draw standard normal numbers where the generator is, so that a GPU can have those of a CPU."""
+    return torch.randn(shape, generator=generator, dtype=torch.float64, device=generator.device).to(like.device)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class _Fold:
         ]
         self.places = training_places(latent, rows[:_N_PLACES], _N_LATENT_DRAWS, generator)
         self.at_places = [self.places.predict(function) for function in self.functions]
-        self.eps = standard_draws(_N_LATENT_DRAWS, latent, generator)
+        self.eps = standard_draws((_N_LATENT_DRAWS, latent.mean.shape[1]), latent.mean, generator)
 
     def log_densities(self, exercise: _Exercise) -> Float[Tensor, " L"]:
         """Give the log density of what is hidden, summed over entries, for every level of tempering."""
