@@ -54,7 +54,7 @@ def digits_ours(seed: int, effort: Effort) -> Numbers:
     mean, std = est.predict({"left": halves.new_left}, target="right", return_std=True)
     units = Units.of(halves.right)
     judged = calibration(units.apply(halves.new_right), units.apply(mean), units.apply_to_std(std))
-    return {**halves.score(mean), **judged}
+    return {**halves.score(mean), **judged, "tempering": est.model_.views["right"].tempering.from_others}
 
 
 def digits_regression(make: Callable[[], Any], seed: int, effort: Effort) -> Numbers:
@@ -202,7 +202,9 @@ def breast_ours(seed: int, effort: Effort) -> Numbers:
     rna = {name: patients.views[name][patients.hidden] for name in ("mrna", "mirna")}
     mean, std = est.predict(rna, target="protein", return_std=True)
     guess, width = patients.units.apply(mean), patients.units.apply_to_std(std)
-    return {"RMSE": rmse(patients.truth, guess), **calibration(patients.truth, guess, width)}
+    judged = calibration(patients.truth, guess, width)
+    tempering = est.model_.views["protein"].tempering.from_others
+    return {"RMSE": rmse(patients.truth, guess), **judged, "tempering": tempering}
 
 
 def breast_mofa(n_factors: int, seed: int, effort: Effort) -> Numbers:

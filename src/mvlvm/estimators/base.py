@@ -20,7 +20,7 @@ from mvlvm.estimators.predicting import PredictsViews
 from mvlvm.estimators.start import starting_latents
 from mvlvm.models.building import build_model
 from mvlvm.models.gram import learned_gram
-from mvlvm.models.observed import ObservedView
+from mvlvm.models.observed import ObservedView, rows_without_entries
 from mvlvm.randomness import Stream, make_generator, seed_from
 from mvlvm.views.checking import as_views
 from mvlvm.views.scaling import fit_scalings
@@ -42,7 +42,8 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         Args:
             views: a matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames, a dict of them with the
                 views' names, or a MuData. All have the same samples in their rows. NaN is a missing entry, a row of
-                NaN a missing view. Sparse views are made dense.
+                NaN a missing view; views with gaps are kept, so that `impute` can fill them. Sparse views are made
+                dense.
             y: ignored; there for scikit-learn.
 
         Returns:
@@ -67,12 +68,14 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
         model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
         seen = [ObservedView(Y) for Y in Ys]
-        warn_of_empty_rows(seen, len(start))
+        empty = rows_without_entries(seen, len(start))
+        model.latent.rest_at_prior(empty)
+        warn_of_empty_rows(len(empty))
         history = fit_model(model, seen, options, view_options, generator)
         fitted_views = condition_on_data(model, seen, scalings, n_draws=options.n_draws_predict, seed=seed)
         fitted = FittedModel(model, fitted_views, data.layout, seed)
         self.adopt(fitted, record_fit(fitted, seen, history))
-        self._with_gaps = None if all(view.complete for view in seen) else data
+        self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -14,7 +14,7 @@ from mvlvm.errors import NumericalError
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.prediction import infer_weights
-from mvlvm.models.tempering import learn_tempering
+from mvlvm.models.tempering import Tempering, learn_tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History
@@ -29,12 +29,12 @@ class FittedView:
     Attributes:
         scaling: between the data's units and the model's.
         function: from latents to the view, in the model's units.
-        tempering: how much other views' likelihood counts when this view is predicted from them, from 0 to 1.
+        tempering: how much a row's likelihood counts when this view of it is predicted.
     """
 
     scaling: Scaling
     function: ViewFunction
-    tempering: float
+    tempering: Tempering
 
 
 @dataclass(frozen=True)

@@ -46,17 +46,14 @@ def fit_model(
     return history
 
 
-def warn_of_empty_rows(views: Sequence[ObservedView], n_samples: int) -> None:
+def warn_of_empty_rows(n_empty: int) -> None:
     """Say how many rows have no entry in any view."""
-    if any(view.rows is None for view in views):
-        return
-    seen = torch.cat([view.rows for view in views if view.rows is not None]).unique()
-    if len(seen) < n_samples:
+    if n_empty:
         warnings.warn(
-            f"There are {n_samples - len(seen)} row(s) without an entry in any view. Their latents stay at the prior, "
-            "mean 0 and standard deviation 1. Drop them if they tell you nothing.",
+            f"There are {n_empty} row(s) without an entry in any view. Their latents stay at the prior, mean 0 and "
+            "standard deviation 1. Drop them if they tell you nothing.",
             ViewWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

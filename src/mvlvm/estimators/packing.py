@@ -1,7 +1,7 @@
 """A fitted estimator as a JSON header beside arrays, and back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any
 
@@ -15,6 +15,7 @@ from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.prediction import WeightPosterior
 from mvlvm.models.spectral_mixture import kernel_name
+from mvlvm.models.tempering import Tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
@@ -95,7 +96,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "n_mixtures": len(module.mixture.density().alpha),
             "n_points": module.n_points,
             "scale": fitted.views[module.name].scaling.scale,
-            "tempering": fitted.views[module.name].tempering,
+            "tempering": asdict(fitted.views[module.name].tempering),
             "n_draws": len(fitted.views[module.name].function.posteriors),
         }
         for module in fitted.model.feature_views
@@ -161,7 +162,8 @@ def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
     )
     scaling = Scaling(mean, factor, kept, seen, view["scale"])
     # formats 1 and 2 knew of no tempering
-    return FittedView(scaling, ViewFunction(posteriors, tensor("noise_variance")), view.get("tempering", 1.0))
+    tempering = Tempering(**view.get("tempering", {}))
+    return FittedView(scaling, ViewFunction(posteriors, tensor("noise_variance")), tempering)
 
 
 def plain(parameter: str, value: Any) -> Any:

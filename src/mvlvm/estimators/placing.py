@@ -6,13 +6,15 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.estimators.fitted import FittedModel
 from mvlvm.models.modes import find_modes
 from mvlvm.models.new_rows import (
+    MOST_PLACES,
+    N_STARTS,
     TrainingPlaces,
     likelihood_at,
     place,
@@ -26,13 +28,11 @@ from mvlvm.models.refinement import SeenView
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 
-# More training rows than these are as dense as a posterior needs them.
-_MOST_PLACES = 2000
 # Rows are worked on in portions, so that the largest array of a portion has about this many numbers.
 _MOST_NUMBERS = 4e6
-_MOST_CLIMBS = 5
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]
+Rows = Int[np.ndarray, " n"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class NewRows:
         """Give the best mode of every row's posterior, mean and standard deviation."""
         at_training = [self._at_places(name) for name in self.arrays]
         found = []
-        for seen in self._portions():
+        for _, seen in self._portions():
             first = starts(likelihood_at(seen, at_training), self._places)
             modes = find_modes(seen, first, tempering=1.0)
             found.append(torch.stack([modes.mean[:, 0], modes.std[:, 0]]))
@@ -68,30 +68,49 @@ class NewRows:
             include_noise: whether the standard deviations are those of entries, or those of the function alone.
         """
         at_training = {name: self._at_places(name) for name in {*self.arrays, *targets}}
-        parts: dict[str, list[Prediction]] = {name: [] for name in targets}
-        for seen in self._portions():
-            for level, names in _by_tempering(self.fitted, targets).items():
-                places = place(seen, self._places, [at_training[name] for name in self.arrays], tempering=level)
-                for name in names:
-                    parts[name].append(predict_at(places, self._functions[name], at_training[name], self._eps))
-        means, stds = {}, {}
-        for name, predictions in parts.items():
-            scaling, noise = self.fitted.views[name].scaling, self._functions[name].noise_variance
-            variance = torch.cat([part.variance for part in predictions]) - (0.0 if include_noise else noise)
-            means[name] = scaling.undo(torch.cat([part.mean for part in predictions]).cpu().numpy())
-            stds[name] = scaling.undo_std(variance.clamp_min(0).sqrt().cpu().numpy())
+        levels = {name: self._tempering(name) for name in targets}
+        means = {name: np.empty((self._n_rows, int(self._kept(name).sum()))) for name in targets}
+        variances = {name: np.empty_like(mean) for name, mean in means.items()}
+        for portion, seen in self._portions():
+            for level in np.unique([levels[name][portion] for name in targets]):
+                for name, rows, prediction in self._at_level(level, levels, portion, seen, at_training):
+                    means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in prediction)
+        stds = {}
+        for name, variance in variances.items():
+            scaling, noise = self.fitted.views[name].scaling, float(self._functions[name].noise_variance)
+            means[name] = scaling.undo(means[name])
+            stds[name] = scaling.undo_std(np.sqrt(variance if include_noise else (variance - noise).clip(0)))
         return means, stds
+
+    def _at_level(
+        self,
+        level: float,
+        levels: Mapping[str, Float[np.ndarray, " N"]],
+        portion: Rows,
+        seen: Sequence[SeenView],
+        at_training: Mapping[str, Prediction],
+    ) -> Iterator[tuple[str, Rows, Prediction]]:
+        """Predict those views of a portion's rows that take this tempering; they share their places."""
+        wanted = {name: levels[name][portion] == level for name in levels}
+        needed = np.any(list(wanted.values()), axis=0)
+        rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
+        places = place(rows_of, self._places, [at_training[name] for name in self.arrays], tempering=float(level))
+        for name, mine in wanted.items():
+            chosen = torch.as_tensor(mine[needed], device=self._eps.device)
+            if mine.any():
+                prediction = predict_at(places.of_rows(chosen), self._functions[name], at_training[name], self._eps)
+                yield name, portion[mine], prediction
 
     @torch.no_grad()
     def log_density(self) -> float:
         """Give the log density of all that was seen, in the data's units, and summed over rows."""
         at_training = [self._at_places(name) for name in self.arrays]
         total = 0.0
-        for seen in self._portions():
+        for _, seen in self._portions():
             total += float(place(seen, self._places, at_training, tempering=1.0).log_evidence.sum())
         for name, Y in self.arrays.items():
-            scaling = self.fitted.views[name].scaling
-            total -= float((~np.isnan(Y) * np.log(scaling.factor))[:, scaling.kept].sum())
+            factor, kept = self.fitted.views[name].scaling.factor, self._kept(name)
+            total -= float((~np.isnan(Y[:, kept])).sum(axis=0) @ np.log(factor[kept]))
         return total
 
     @property
@@ -105,18 +124,32 @@ class NewRows:
         empty = [np.isnan(Y[:, self._kept(name)]).all(axis=1) for name, Y in self.arrays.items()]
         return int(np.all(empty, axis=0).sum())
 
-    def _kept(self, name: str) -> np.ndarray:
+    def _kept(self, name: str) -> Bool[np.ndarray, " M"]:
         return self.fitted.views[name].scaling.kept
 
-    def _portions(self) -> Iterator[list[SeenView]]:
+    @property
+    def _n_rows(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def _tempering(self, name: str) -> Float[np.ndarray, " N"]:
+        """Give the tempering of every row when a view is predicted: it depends on whether the row has the view."""
+        tempering = self.fitted.views[name].tempering
+        if name not in self.arrays:
+            return np.full(self._n_rows, tempering.from_others)
+        has_view = ~np.isnan(self.arrays[name][:, self._kept(name)]).all(axis=1)
+        return np.where(has_view, tempering.from_itself, tempering.from_others)
+
+    def _portions(self) -> Iterator[tuple[Rows, list[SeenView]]]:
         """Give the rows in portions, scaled, with the views' functions."""
-        device = self.fitted.model.latent.mean.device
-        Ys = {name: torch.as_tensor(self.fitted.views[name].scaling.apply(Y)) for name, Y in self.arrays.items()}
         n_places, D = self._places.mean.shape
-        widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in Ys)
-        n_rows = max(1, int(_MOST_NUMBERS / max(_MOST_CLIMBS * D * widest, n_places)))
-        for portion in zip(*(Y.split(n_rows) for Y in Ys.values()), strict=True):
-            yield [(self._functions[name], Y.to(device)) for name, Y in zip(Ys, portion, strict=True)]
+        widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
+        size = max(1, int(_MOST_NUMBERS / max(N_STARTS * D * widest, n_places)))
+        for rows in np.split(np.arange(self._n_rows), range(size, self._n_rows, size)):
+            yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
+
+    def _scaled(self, name: str, rows: Rows) -> Float[Tensor, "N _"]:
+        Y = self.fitted.views[name].scaling.apply(self.arrays[name][rows])
+        return torch.as_tensor(Y, device=self.fitted.model.latent.mean.device)
 
     @cached_property
     def _functions(self) -> dict[str, ViewFunction]:
@@ -125,7 +158,7 @@ class NewRows:
     @cached_property
     def _places(self) -> TrainingPlaces:
         latent, generator = self.fitted.model.latent, self._generator()
-        rows = torch.randperm(len(latent.mean), generator=generator)[:_MOST_PLACES].to(latent.mean.device)
+        rows = torch.randperm(len(latent.mean), generator=generator)[:MOST_PLACES].to(latent.mean.device)
         return training_places(latent, rows, defaults.N_LATENT_DRAWS, generator)
 
     @cached_property
@@ -139,11 +172,3 @@ class NewRows:
     def _generator(self) -> torch.Generator:
         """Draws come from the CPU: a model that was fitted on a GPU predicts the same when it is loaded without one."""
         return make_generator(self.fitted.seed, Stream.NEW_ROWS)
-
-
-def _by_tempering(fitted: FittedModel, targets: Sequence[str]) -> dict[float, list[str]]:
-    """Gather the views that are predicted with the same tempering."""
-    levels: dict[float, list[str]] = {}
-    for name in targets:
-        levels.setdefault(fitted.views[name].tempering, []).append(name)
-    return levels

@@ -34,7 +34,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
         Every row is placed for itself: by climbing from the training rows that explain it best, and from the prior's
         mean, to the best mode of its posterior. The training rows' own places are in `embedding_`; they were found
-        together with all the rest, so `transform` of a training row ends near its place, not on it.
+        together with all the rest, so `transform` of a training row ends near its place, or in another mode, not on it.
 
         Args:
             views: any of the training views, with as many rows as you like; NaN is missing, and in a list None stands
@@ -103,10 +103,11 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         check_is_fitted(self)
         return_std = check_flag(return_std, "return_std")
         if views is None:
-            given, pair = self._training_gaps(), self.model_.reconstructed()
+            given = self._training_gaps()
+            rows = NewRows(self.model_, given.arrays)
         else:
             rows, given = self._new_rows(views)
-            pair = rows.predict(given.names)
+        pair = rows.predict(given.names)
         filled, std = (given.layout.restore(part) for part in fill_gaps(given, *pair))
         return (filled, std) if return_std else filled
 
@@ -174,8 +175,9 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         rows = NewRows(self.model_, arrays)
         if rows.n_empty:
             warnings.warn(
-                f"There are {rows.n_empty} row(s) without an entry. All that is known of them is the prior: mean 0 and "
-                "standard deviation 1 in the latent space. Drop them if they tell you nothing.",
+                f"There are {rows.n_empty} row(s) without an entry in a column that the model uses. All that is known "
+                "of them is the prior: mean 0 and standard deviation 1 in the latent space. Drop them if they tell you "
+                "nothing.",
                 ViewWarning,
                 stacklevel=3,
             )

@@ -1,7 +1,7 @@
 """The shared latent and its variational posterior."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm.evidence.latent_kl import latent_kl
@@ -27,6 +27,12 @@ class GaussianLatent(nn.Module):
     def std(self) -> Float[Tensor, "N D"]:
         """Posterior standard deviations."""
         return positive(self.raw_std)
+
+    @torch.no_grad()
+    def rest_at_prior(self, rows: Int[Tensor, " R"]) -> None:
+        """Put rows of which nothing is known where the prior has them, mean 0 and standard deviation 1."""
+        self.mean[rows] = 0.0
+        self.raw_std[rows] = raw_positive(1.0)
 
     def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
         """Draw X ~ q(X), differentiable by its parameters."""

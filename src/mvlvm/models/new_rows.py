@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm.evidence.row_density import pairwise_row_log_density
@@ -26,8 +26,11 @@ from mvlvm.models.prediction import Prediction
 from mvlvm.models.refinement import SeenView
 from mvlvm.models.view_function import ViewFunction
 
+# Of more training rows than these, a random choice stands for all: predictions are not to cost N^2.
+MOST_PLACES = 2000
 # Climbs start at this many training places and at the origin.
 _N_START_PLACES = 4
+N_STARTS = _N_START_PLACES + 1
 _LOG_HALF = math.log(0.5)
 
 
@@ -63,8 +66,18 @@ def training_places(
 def standard_draws(
     shape: tuple[int, ...], like: Float[Tensor, "..."], generator: torch.Generator
 ) -> Float[Tensor, "..."]:
-    """Draw standard normal numbers where the generator is, so that a GPU can have those of a CPU."""
-    return torch.randn(shape, generator=generator, dtype=torch.float64, device=generator.device).to(like.device)
+    """Draw standard normal numbers, in pairs of opposite sign, so that their mean is zero.
+
+    They are drawn where the generator is, so that a GPU can have those of a CPU.
+
+    Args:
+        shape: the first axis counts the draws, an even number.
+        like: a tensor on the device they are for.
+        generator: their source.
+    """
+    half = (shape[0] // 2, *shape[1:])
+    eps = torch.randn(half, generator=generator, dtype=torch.float64, device=generator.device)
+    return torch.cat([eps, -eps]).to(like.device)
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,11 @@ class Places:
     modes: Modes
     mode_weight: Float[Tensor, "N K"]
     log_evidence: Float[Tensor, " N"]
+
+    def of_rows(self, rows: Bool[Tensor, " N"]) -> "Places":
+        """Give the places of some rows."""
+        modes = Modes(*(values[rows] for values in self.modes))
+        return Places(self.training_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
 
 
 def place(

@@ -1,5 +1,7 @@
 """What was seen of a view: the rows it has, and the entries among them that are hidden."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -59,3 +61,11 @@ class ObservedView:
         """Give the sum of squares over the observed entries."""
         squared = residuals.square()
         return (squared if self.hidden is None else squared.masked_fill(self.hidden, 0.0)).sum()
+
+
+def rows_without_entries(views: Sequence[ObservedView], n_samples: int) -> Int[Tensor, " R"]:
+    """Give the rows of which no view has an entry."""
+    empty = torch.ones(n_samples, dtype=torch.bool, device=views[0].Y.device)
+    for view in views:
+        empty[view.rows if view.rows is not None else slice(None)] = False
+    return empty.nonzero().squeeze(1)

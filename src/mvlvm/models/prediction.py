@@ -75,6 +75,12 @@ class WeightPosterior:
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
         return self.features(X).double() @ (self.mean + self.inflation.sqrt() * (cholesky(self.covariance) @ eps))
 
+    def squared_slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+        r"""Give $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every dimension, without any N x M array."""
+        _, slopes = self.features.with_slopes(X)
+        gram = self.mean @ self.mean.T
+        return torch.stack([((slope.double() @ gram) * slope).sum() for slope in slopes])
+
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
         """Give the function around latents that are known."""
         Phi, slopes = (features.double() for features in self.features.with_slopes(X))

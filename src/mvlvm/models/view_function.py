@@ -10,6 +10,9 @@ from torch import Tensor
 from mvlvm.models.prediction import Linear, Prediction, WeightPosterior
 from mvlvm.shapes import Scalar
 
+# Rows whose slopes are in memory at a time.
+_PORTION = 5000
+
 
 @dataclass(frozen=True)
 class ViewFunction:
@@ -33,7 +36,13 @@ class ViewFunction:
             std: their standard deviations.
             draws: draws of the latents, for the variance.
         """
-        return self._joined([posterior.predict(mean, std, draws) for posterior in self.posteriors])
+        n, center, second = len(self.posteriors), 0.0, 0.0
+        for posterior in self.posteriors:  # joined one by one, by the law of total variance
+            part = posterior.predict(mean, std, draws)
+            center = center + part.mean / n
+            second = second + (part.variance + part.mean.square()) / n
+        center = torch.as_tensor(center)
+        return Prediction(center, second - center.square() + self.noise_variance)
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
         """Give the entries around latents that are known, noise included."""
@@ -63,8 +72,9 @@ class ViewFunction:
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
-        squares = [posterior.linearise(X).slopes.square().sum(dim=(1, 2)) for posterior in self.posteriors]
-        strength = torch.stack(squares).mean(dim=0) * X.double().var(dim=0)
+        strength = X.double().var(dim=0) * sum(
+            posterior.squared_slopes(portion) for posterior in self.posteriors for portion in X.split(_PORTION)
+        )
         return strength / strength.sum()
 
     def of_one_draw(self) -> "ViewFunction":
@@ -75,11 +85,3 @@ class ViewFunction:
         """Give the same function with features in float64."""
         posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
         return ViewFunction(tuple(posteriors), self.noise_variance)
-
-    def _joined(self, predictions: Sequence[Prediction]) -> Prediction:
-        """Join what the spectral draws predict, by the law of total variance, and add the noise."""
-        means = torch.stack([prediction.mean for prediction in predictions])
-        variances = torch.stack([prediction.variance for prediction in predictions])
-        mean = means.mean(dim=0)
-        of_draws = (means - mean).square().mean(dim=0)
-        return Prediction(mean, variances.mean(dim=0) + of_draws + self.noise_variance)
