@@ -56,7 +56,7 @@ def warn_of_empty_rows(views: Sequence[ObservedView], n_samples: int) -> None:
             f"There are {n_samples - len(seen)} row(s) without an entry in any view. Their latents stay at the prior, "
             "mean 0 and standard deviation 1. Drop them if they tell you nothing.",
             ViewWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
