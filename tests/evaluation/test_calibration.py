@@ -39,6 +39,35 @@ def test_log_density_of_far_off_truth_is_finite_where_the_density_is_zero():
     assert log_density(np.array([[1e3]]), np.zeros((1, 1)), np.ones((1, 1))) == norm.logpdf(1e3)
 
 
+@pytest.mark.parametrize(("truth", "std"), [(1.0, 1e-200), (1e300, 1e-200), (1e10, 5e-324)])
+def test_a_truth_too_far_off_to_square_has_no_density_and_gives_no_warning(truth, std):
+    given = np.array([[truth, 0.0]]), np.zeros((1, 2)), np.array([[std, 1.0]])
+    assert log_density(*given) == -np.inf
+    assert coverage(*given) == 0.5
+
+
+def test_views_that_are_missing_everywhere_are_left_out(predicted):
+    given = [[None, part] for part in predicted]
+    assert coverage(*given) == coverage(*predicted)
+    with pytest.raises(ViewError, match="Got 'view0', 'view1' in truth and 'view1' in mean"):
+        coverage([predicted[0], predicted[0]], *given[1:])
+    with pytest.raises(ViewError, match="'view0 of truth' must be a matrix. Got NoneType"):
+        coverage(None, ONES, ONES)
+
+
+def test_labels_that_a_file_turned_into_text_are_the_same():
+    truth = pd.DataFrame(ONES, columns=pd.date_range("2020", periods=3))
+    saved = truth.set_axis([str(day) for day in truth.columns], axis=1)
+    assert coverage(truth, saved, saved) == 1
+
+
+def test_a_reliability_unpacks_into_the_axes_of_its_picture(predicted):
+    curve = reliability(*predicted)
+    expected, observed = curve
+    assert expected is curve.expected
+    assert observed is curve.observed
+
+
 def test_reliability_is_the_coverage_at_every_level(predicted):
     curve = reliability(*predicted)
     np.testing.assert_allclose(curve.expected, [*np.arange(0.05, 0.96, 0.05), 0.99])
@@ -138,7 +167,14 @@ TABLE = pd.DataFrame(ONES, columns=list("abc"))
     [
         (np.ones((3, 2)), ONES, ONES, r"same shape. Got truth: \(3, 2\), mean: \(2, 3\), std: \(2, 3\)"),
         (ONES, ONES, np.ones((2, 1)), r"same shape. .* std: \(2, 1\)"),
-        ({"a": ONES}, {"a": ONES}, {"b": ONES}, "same views. Got 'a' in truth and 'b' in std"),
+        ({"a": ONES}, {"a": ONES}, {"b": ONES}, "same views. Got 'a' in truth and 'b' in std. Give all three"),
+        (
+            {"a": ONES},
+            ONES,
+            ONES,
+            r"Got one matrix for mean and a dict of views for truth.*truth\['b'\]",
+        ),
+        (ONES, ONES, [ONES], "Got one matrix for truth and a list of views for std.*a list of views for truth, too"),
         ({"a": ONES}, {"a": ONES, "b": ONES}, {"a": ONES}, "same views. Got 'a' in truth and 'a', 'b' in mean"),
         (ONES, ONES, -ONES, "must not be negative. Got -1 in view 'view0' of std"),
         (ONES * NAN, ONES, ONES, "No entry of truth is known"),

@@ -4,6 +4,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from mvlvm import plots
 from mvlvm.errors import ViewError
+from mvlvm.evaluation import reliability
 from mvlvm.plots.style import DPI
 
 LEVELS = np.linspace(0.05, 0.95, 19)
@@ -55,6 +56,34 @@ def test_the_legend_covers_nothing_and_all_is_inside_the_figure(n_curves, dpi):
         assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
         assert not any(box.overlaps(other) for other in boxes[k + 1 :])
     assert boxes[0].width > figure.bbox.width / 2  # many names do not press the curves small
+
+
+def test_a_reliability_is_drawn_as_it_stands():
+    rng = np.random.default_rng(0)
+    curve = reliability(rng.normal(size=(50, 2)), np.zeros((50, 2)), np.ones((50, 2)))
+    _, line = plots.plot_reliability({"b": curve}).axes[0].lines
+    np.testing.assert_array_equal(line.get_xydata(), np.column_stack([curve.expected, curve.observed]))
+
+
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize(
+    ("curves", "message"),
+    [
+        ((LEVELS, LEVELS), r"must be a dict of names and curves. Got tuple. Give it a name"),
+        ({1: (LEVELS, LEVELS)}, "names of curves must be text. Got 1. Write '1'"),
+        ({"a": LEVELS}, "Curve 'a' must be a pair of arrays.*Got ndarray"),
+        ({"a": 0.5}, "Curve 'a' must be a pair of arrays.*Got float"),
+        ({"a": "no"}, "Curve 'a' must be a pair of arrays.*Got str"),
+        ({"a": (LEVELS, LEVELS[1:])}, r"same length. Got the shapes \(19,\) and \(18,\)"),
+        ({"a": (LEVELS[:, None], LEVELS[:, None])}, r"same length. Got the shapes \(19, 1\) and \(19, 1\)"),
+        ({"a": (LEVELS, 100 * LEVELS)}, "between 0 and 1. Got 5. Divide"),
+        ({"a": (LEVELS, LEVELS * np.nan)}, "between 0 and 1. Got nan"),
+    ],
+    ids=str,
+)
+def test_what_is_no_curve_is_refused_in_a_sentence(curves, message):
+    with pytest.raises(ViewError, match=message):
+        plots.plot_reliability(curves)
 
 
 def test_a_figure_of_nothing_is_refused():

@@ -139,6 +139,38 @@ def test_what_is_missing_stays_missing(kind):
     np.testing.assert_array_equal(as_views({"a": MISSING[kind]}).arrays["a"], GAP)
 
 
+WHOLE = GOOD.astype(int)
+COUNTS = {
+    "int64": pd.DataFrame(WHOLE),
+    "int32": pd.DataFrame(WHOLE.astype(np.int32)),
+    "uint8": pd.DataFrame(WHOLE.astype(np.uint8)),
+    "two sizes": pd.DataFrame(WHOLE).astype({0: np.uint8}),
+    "numbers of three types": pd.DataFrame(WHOLE).astype({0: np.float32, 1: "Int64"}),
+    "Int64": pd.DataFrame(WHOLE).astype("Int64"),
+    "categories": pd.DataFrame(WHOLE).astype("category"),
+}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_whole_numbers_of_a_dataframe_are_numbers(kind):
+    array = as_views(COUNTS[kind]).arrays["view0"]
+    np.testing.assert_array_equal(array, GOOD)
+    assert array.dtype == np.float64
+
+
+def test_truth_values_of_a_dataframe_are_zeros_and_ones_beside_numbers_and_gaps():
+    odd = WHOLE % 2 == 1
+    np.testing.assert_array_equal(as_views(pd.DataFrame(odd)).arrays["view0"], GOOD % 2)
+    mixed = pd.DataFrame({"flag": odd[:, 0], "count": pd.array([1, None, 3, 4], dtype="Int64"), "size": GOOD[:, 2]})
+    expected = np.column_stack([GOOD[:, 0] % 2, [1, np.nan, 3, 4], GOOD[:, 2]])
+    np.testing.assert_array_equal(as_views(mixed).arrays["view0"], expected)
+
+
+def test_dates_of_a_dataframe_are_called_dates():
+    with pytest.raises(ViewError, match="View 'view0' must hold numbers only. Got dates"):
+        as_views(pd.DataFrame({"day": pd.date_range("2020", periods=3)}))
+
+
 @pytest.mark.parametrize("labels", [["r", "q", "p"], ["p", "q", "x"]], ids=["other order", "other labels"])
 def test_dataframes_whose_rows_are_labelled_differently_are_refused(labels):
     first = pd.DataFrame(GOOD[:3], index=["p", "q", "r"])

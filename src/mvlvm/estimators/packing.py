@@ -20,6 +20,7 @@ from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
 from mvlvm.views.interop import Container, Layout
+from mvlvm.views.labels import plain_labels
 from mvlvm.views.scaling import Scaling
 
 Header = Mapping[str, Any]
@@ -107,8 +108,8 @@ def _pack_layout(layout: Layout) -> dict[str, Any]:
     labelled = layout.row_names is not None
     return {
         "container": layout.container,
-        "columns": {name: [_plain_label(label) for label in names] for name, names in layout.columns.items()},
-        "index": [_plain_label(label) for label in layout.index] if labelled else None,
+        "columns": {name: plain_labels(names) for name, names in layout.columns.items()},
+        "index": plain_labels(layout.index) if labelled else None,
     }
 
 
@@ -181,9 +182,3 @@ def plain(parameter: str, value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     raise ValueError(f"A model with {parameter}={value!r} cannot be saved. Give a number, a string or a dict of them.")
-
-
-def _plain_label(label: Any) -> str | int | float:
-    """Give a label as JSON can hold it; what is neither text nor number becomes text."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    return plain if isinstance(plain, str | int | float) and not isinstance(plain, bool) else str(plain)

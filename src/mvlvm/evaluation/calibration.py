@@ -5,9 +5,22 @@ deviations are handed over as views are: matrices or DataFrames, lists or dicts 
 of all views count alike. Two kinds of entries are left out: those whose truth is NaN, because it is not known, and
 those that come without a distribution, where the mean or the standard deviation is NaN (a column never observed in
 training) or the standard deviation is zero (a column that was constant in training).
+
+Example:
+    >>> from mvlvm import NGMVLVM, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> views = {"a": np.sin(X @ rng.normal(size=(2, 5))), "b": np.cos(X @ rng.normal(size=(2, 4)))}
+    >>> train, test = ({name: Y[rows] for name, Y in views.items()} for rows in (slice(40), slice(40, 60)))
+    >>> est = NGMVLVM(max_iter=20, tol=0.0, random_state=0).fit(train)
+    >>> mean, std = est.predict({"a": test["a"]}, target="b", return_std=True)
+    >>> curve = reliability(test["b"], mean, std)
+    >>> curve.n_entries
+    80
+    >>> figure = plots.plot_reliability({"b from a": curve})
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +31,8 @@ from scipy.special import erf
 from mvlvm.checks import check_probability
 from mvlvm.errors import ViewError
 from mvlvm.views.checking import as_matrix
-from mvlvm.views.interop import is_dataframe, unpack
+from mvlvm.views.interop import Container, is_dataframe, unpack
+from mvlvm.views.labels import plain_labels
 from mvlvm.views.listing import listed
 
 LEVELS = tuple(percent / 100 for percent in (*range(5, 100, 5), 99))
@@ -26,7 +40,7 @@ LEVELS = tuple(percent / 100 for percent in (*range(5, 100, 5), 99))
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often the truth fell inside intervals of given probability.
+    """How often the truth fell inside intervals of given probability; it unpacks as (expected, observed).
 
     Attributes:
         expected: the probabilities of the central intervals.
@@ -39,6 +53,10 @@ class Reliability:
     observed: Float[np.ndarray, " L"]
     n_entries: int
     n_left_out: int
+
+    def __iter__(self) -> Iterator[Float[np.ndarray, " L"]]:
+        yield self.expected
+        yield self.observed
 
     @property
     def error(self) -> float:
@@ -73,7 +91,8 @@ def log_density(truth: Any, mean: Any, std: Any) -> float:
 
     $$ -\tfrac12 \log 2\pi - \log s - \frac{(y - m)^2}{2 s^2}, \qquad \text{averaged over entries} $$
 
-    A density has the unit of one over the data: compare only predictions of the same entries in the same units.
+    A density has the unit of one over the data: compare only predictions of the same entries in the same units. It is
+    -inf where a truth is more standard deviations away than floating point can square.
 
     Args:
         truth: what was to be predicted, y; NaN where it is not known.
@@ -84,7 +103,8 @@ def log_density(truth: Any, mean: Any, std: Any) -> float:
         ViewError: the three do not match, or there is no entry to count.
     """
     pooled = _pool(truth, mean, std)
-    return float(np.mean(-np.log(2 * np.pi) / 2 - np.log(pooled.std) - pooled.z**2 / 2))
+    with np.errstate(over="ignore"):
+        return float(np.mean(-np.log(2 * np.pi) / 2 - np.log(pooled.std) - pooled.z**2 / 2))
 
 
 def reliability(
@@ -136,7 +156,12 @@ class _Pooled:
 
 
 def _pool(truth: Any, mean: Any, std: Any) -> _Pooled:
-    given = {name: unpack(form)[1] for name, form in (("truth", truth), ("mean", mean), ("std", std))}
+    unpacked = {part: unpack(form) for part, form in (("truth", truth), ("mean", mean), ("std", std))}
+    _check_forms({part: container for part, (container, _) in unpacked.items()})
+    given = {
+        part: {view: table for view, table in tables.items() if table is not None or container.single}
+        for part, (container, tables) in unpacked.items()
+    }
     _check_names(given)
     rows = [_matching_entries({part: tables[view] for part, tables in given.items()}, view) for view in given["truth"]]
     y, m, s = np.concatenate([np.empty((3, 0)), *rows], axis=1)
@@ -149,7 +174,8 @@ def _pool(truth: Any, mean: Any, std: Any) -> _Pooled:
             f"None of the {known.sum()} known entries has a distribution: mean or std is NaN there, or std is zero. "
             "Judge columns that were observed and varied in training."
         )
-    return _Pooled((y - m)[counted] / s[counted], s[counted], int((known & ~counted).sum()))
+    with np.errstate(over="ignore"):  # infinitely many standard deviations is near enough
+        return _Pooled((y - m)[counted] / s[counted], s[counted], int((known & ~counted).sum()))
 
 
 def _matching_entries(tables: Mapping[str, Any], view: Any) -> Float[np.ndarray, "3 E"]:
@@ -157,7 +183,10 @@ def _matching_entries(tables: Mapping[str, Any], view: Any) -> Float[np.ndarray,
     arrays = {part: as_matrix(f"{view} of {part}", table) for part, table in tables.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{part}: {array.shape}" for part, array in arrays.items())
-        raise ViewError(f"truth, mean and std of view '{view}' must have the same shape. Got {shapes}.")
+        raise ViewError(
+            f"truth, mean and std of view '{view}' must have the same shape. Got {shapes}. "
+            "Give the same rows and columns in all three."
+        )
     _check_labels(tables, view)
     for part, array in arrays.items():
         if np.isinf(array).any():
@@ -166,9 +195,22 @@ def _matching_entries(tables: Mapping[str, Any], view: Any) -> Float[np.ndarray,
             )
     if (arrays["std"] < 0).any():
         raise ViewError(
-            f"Standard deviations must not be negative. Got {np.nanmin(arrays['std']):g} in view '{view}' of std."
+            f"Standard deviations must not be negative. Got {np.nanmin(arrays['std']):g} in view '{view}' of std. "
+            "Give what predict, impute or reconstruct returned with return_std=True."
         )
     return np.stack([array.ravel() for array in arrays.values()])
+
+
+def _check_forms(containers: Mapping[str, Container]) -> None:
+    """A matrix alone has no name by which it could be found among others."""
+    for part in ("mean", "std"):
+        if containers[part].single != containers["truth"].single:
+            alone, among = ("truth", part) if containers["truth"].single else (part, "truth")
+            form = f"a {containers[among]} of views"
+            raise ViewError(
+                f"truth, mean and std must have the same form. Got one matrix for {alone} and {form} for {among}. "
+                f"Give the view of {among} that is meant, for example {among}['b'], or {form} for {alone}, too."
+            )
 
 
 def _check_names(given: Mapping[str, Mapping[Any, Any]]) -> None:
@@ -177,7 +219,8 @@ def _check_names(given: Mapping[str, Mapping[Any, Any]]) -> None:
         if set(given[part]) != set(expected):
             raise ViewError(
                 f"truth, mean and std must have the same views. Got {listed(expected)} in truth and "
-                f"{listed(list(given[part]))} in {part}."
+                f"{listed(list(given[part]))} in {part}. Give all three with the same names, and leave out "
+                "what only some of them have."
             )
 
 
@@ -186,8 +229,13 @@ def _check_labels(tables: Mapping[str, Any], view: Any) -> None:
     frames = [(part, table) for part, table in tables.items() if is_dataframe(table)]
     for part, frame in frames[1:]:
         first_part, first = frames[0]
-        if not (frame.index.equals(first.index) and frame.columns.equals(first.columns)):
+        if not (_same_labels(frame.index, first.index) and _same_labels(frame.columns, first.columns)):
             raise ViewError(
                 f"Rows or columns of view '{view}' are labelled otherwise in {part} than in {first_part}. "
                 "Put them in the same order with .loc, or give arrays."
             )
+
+
+def _same_labels(one: Any, other: Any) -> bool:
+    """Labels are the same if a saved model would hold them as the same: its predictions have those."""
+    return one.equals(other) or plain_labels(one) == plain_labels(other)

@@ -96,7 +96,8 @@ def _as_array(name: str, table: Any) -> np.ndarray:
         if is_sparse(table) or (is_dataframe(table) and has_sparse_columns(table)):
             return as_dense(name, table)
         if is_dataframe(table):
-            return table.to_numpy(na_value=np.nan)
+            array = table.to_numpy()  # numbers of one type have no mark of their own for what is missing
+            return table.to_numpy(dtype=object, na_value=np.nan) if array.dtype == object else array
         if isinstance(table, np.ma.MaskedArray):
             return np.ma.filled(table.astype(np.float64), np.nan)
         array = np.asarray(table)

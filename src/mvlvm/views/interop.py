@@ -38,11 +38,13 @@ class Layout:
         container: what held the views.
         columns: view name -> column labels, for DataFrames, AnnData and MuData.
         index: row labels shared by all views that have labels, if there are any.
+        names: the views in the order given, those for which None was given included; empty if the order is not known.
     """
 
     container: Container
     columns: Mapping[str, Any] = field(default_factory=dict)
     index: Any = None
+    names: tuple[str, ...] = ()
 
     @property
     def row_names(self) -> list[str] | None:
@@ -58,9 +60,10 @@ class Layout:
         """Give matrices back in this form.
 
         Args:
-            arrays: view name -> matrix.
+            arrays: view name -> matrix; None stands for a view of this form that is not among them.
         """
-        tables = {name: self.table(name, array) for name, array in arrays.items()}
+        names = self.names or tuple(arrays)
+        tables = {name: self.table(name, arrays[name]) if name in arrays else None for name in names}
         match self.container:
             case Container.SINGLE:
                 return next(iter(tables.values()))
@@ -102,12 +105,13 @@ def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
 
 
 def layout_of(container: Container, tables: Mapping[str, Any]) -> Layout:
-    """Remember the labels of those tables that have them."""
+    """Remember the order of some tables, and the labels of those that have them."""
     frames = {name: table for name, table in tables.items() if is_dataframe(table)}
     return Layout(
         container,
         columns={name: frame.columns for name, frame in frames.items()},
         index=next((frame.index for frame in frames.values()), None),
+        names=tuple(tables),
     )
 
 
