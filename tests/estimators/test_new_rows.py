@@ -1,6 +1,7 @@
 """Rows that were not in training: placing, predicting, filling and scoring them."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from sklearn.neighbors import KNeighborsRegressor
 import mvlvm
 from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
+from mvlvm.estimators.placing import NewRows
 from mvlvm.evaluation import affine_r2, coverage
+from mvlvm.models.tempering import Tempering
 
 pytestmark = pytest.mark.xdist_group("new rows")
 NEW = np.arange(300, 380)
@@ -76,9 +79,10 @@ def test_a_training_row_ends_near_its_own_place(curve, est):
 
 
 def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch):
-    views = with_gaps(rows(curve, NEW), 0.2)
+    some = NEW[:12]
+    views = with_gaps(rows(curve, some), 0.2)
     together = est.transform(views), est.predict(views)["b"], est.impute(views)["a"]
-    order = np.random.default_rng(1).permutation(len(NEW))
+    order = np.random.default_rng(1).permutation(len(some))
     shuffled = {name: Y[order] for name, Y in views.items()}
     monkeypatch.setattr("mvlvm.estimators.placing._MOST_NUMBERS", 1.0)  # one row at a time
     apart = est.transform(shuffled), est.predict(shuffled)["b"], est.impute(shuffled)["a"]
@@ -97,7 +101,7 @@ def test_a_view_is_predicted_from_another_better_than_by_ridge_and_neighbours(cu
     rivals = [model.fit(A, B).predict(curve[1]["a"][NEW]) for model in (RidgeCV(), KNeighborsRegressor(5))]
     error = np.sqrt(np.mean((mean - truth) ** 2))
     assert error < 0.9 * min(np.sqrt(np.mean((rival - truth) ** 2)) for rival in rivals)
-    assert 0.9 < coverage(truth, mean, std) < 0.985
+    assert 0.9 < coverage(truth, mean, std) < 0.98
 
 
 def test_error_bars_have_their_parts(curve, est):
@@ -105,7 +109,6 @@ def test_error_bars_have_their_parts(curve, est):
     _, entry = est.predict(views, target="b", return_std=True)
     _, function = est.predict(views, target="b", return_std=True, include_noise=False)
     noise = est.noise_variance_["b"]
-    assert est.scale_["b"] == "view" or est.scale_["b"] == "column"
     np.testing.assert_allclose((entry**2 - function**2).mean(), noise, rtol=1e-6)
     assert (function > 0).all()
     _, known = est.predict(rows(curve, NEW), return_std=True, include_noise=False)
@@ -134,12 +137,40 @@ def test_gaps_are_filled_and_the_rest_is_left_alone(curve, est):
         assert np.sqrt(np.mean((filled[name] - truth[name])[gap] ** 2)) < 0.3 * spread
 
 
-def test_gaps_of_training_are_filled_with_what_training_thought(curve):
+def test_gaps_of_training_are_filled_as_those_of_new_rows(curve):
     views = with_gaps(rows(curve, slice(100)), 0.2)
     est = NGMVLVM(max_iter=50, tol=0.0, n_points=10, random_state=0).fit(views)
-    filled, mean = est.impute(), est.reconstruct()
-    for name, Y in views.items():
-        np.testing.assert_array_equal(filled[name], np.where(np.isnan(Y), mean[name], Y))
+    for filled, expected in zip(est.impute(return_std=True), est.impute(views, return_std=True), strict=True):
+        for name in views:
+            np.testing.assert_array_equal(filled[name], expected[name])
+
+
+def test_a_view_missing_in_training_is_filled_with_honest_error_bars():
+    data, order = load("digits-halves"), np.random.default_rng(0).permutation(1797)[:500]
+    views = {name: Y[order].copy() for name, Y in data.items()}
+    truth = views["right"][350:].copy()
+    views["right"][350:] = np.nan
+    est = silent(NGMVLVM(n_components=6, max_iter=150, tol=0.0, random_state=0).fit, views)
+    filled, std = est.impute(return_std=True)
+    assert 0.9 < coverage(truth, filled["right"][350:], std["right"][350:]) < 0.98
+
+
+def test_predictions_take_the_tempering_of_what_they_are_made_from(curve, est):
+    """A row that lacks the target takes one level, a row that has some of it the other."""
+    fitted = est.model_
+    b = fitted.views["b"]
+    views = rows(curve, NEW[:6])
+    views["b"][:3] = np.nan
+    views["b"][3:, :4] = np.nan
+
+    def predict(tempering):
+        changed = replace(fitted, views=fitted.views | {"b": replace(b, tempering=tempering)})
+        return NewRows(changed, views).predict(["b"])[0]["b"]
+
+    mixed, low, high = predict(Tempering(0.01, 1.0)), predict(Tempering(0.01, 0.01)), predict(Tempering(1.0, 1.0))
+    np.testing.assert_allclose(mixed[:3], low[:3], rtol=1e-9)
+    np.testing.assert_allclose(mixed[3:], high[3:], rtol=1e-9)
+    assert np.abs(low - high).max() > 0.1
 
 
 def test_without_gaps_in_training_there_is_nothing_to_fill(est):
@@ -170,7 +201,7 @@ def test_the_score_is_the_density_of_a_mixture_that_a_grid_gives_too(curve):
     of_prior = np.logaddexp.reduce(density + norm.logpdf(grid) + np.log(step), axis=1)
     of_training = np.logaddexp.reduce(at_training - np.log(200), axis=1)
     expected = (np.logaddexp(of_prior, of_training) - np.log(2)).sum() / n_seen
-    assert est.score(views) == pytest.approx(expected, abs=0.02)
+    assert est.score(views) == pytest.approx(expected, abs=0.02)  # modes are taken for normal, and two of them at most
 
 
 def torch_column(values):
@@ -346,9 +377,8 @@ def test_digits_are_completed_better_than_by_ridge_with_honest_error_bars():
     data = load("digits-halves")
     order = np.random.default_rng(0).permutation(len(data.labels))
     train, test = order[:600], order[600:800]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViewWarning)
-        est = NGMVLVM(n_components=6, max_iter=250, tol=0.0, random_state=0).fit({k: Y[train] for k, Y in data.items()})
+    est = NGMVLVM(n_components=6, max_iter=250, tol=0.0, random_state=0)
+    silent(est.fit, {name: Y[train] for name, Y in data.items()})
     mean, std = est.predict({"left": data["left"][test]}, target="right", return_std=True)
     truth = data["right"][test]
     ridge = RidgeCV(np.logspace(-2, 4, 13)).fit(data["left"][train], data["right"][train]).predict(data["left"][test])

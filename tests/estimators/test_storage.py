@@ -1,6 +1,8 @@
+import copy
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from safetensors.numpy import save_file
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ModelFileError
 from mvlvm.estimators import storage
+from mvlvm.models.tempering import Tempering
 
 
 def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
@@ -44,17 +47,30 @@ def test_wide_views_reconstruct_identical_arrays(tmp_path):
     np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
 
 
-def test_a_model_of_the_first_format_is_read(fitted, tmp_path):
+@pytest.mark.parametrize(("version", "absent"), [(1, ("seen", "inflation")), (2, ())])
+def test_models_of_older_formats_are_read(version, absent, fitted, tmp_path):
     path = tmp_path / "model.safetensors"
     fitted.save(path)
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["mvlvm"])
-        arrays = {name: file.get_tensor(name) for name in file.keys() if not name.endswith(("seen", "inflation"))}  # noqa: SIM118
-    save_file(arrays, path, metadata={"mvlvm": json.dumps(header | {"format_version": 1})})
+        arrays = {name: file.get_tensor(name) for name in file.keys() if not name.endswith(absent)}  # noqa: SIM118
+    for view in header["views"]:
+        del view["tempering"]
+    del header["parameters"]["n_draws_predict"]
+    save_file(arrays, path, metadata={"mvlvm": json.dumps(header | {"format_version": version})})
     loaded = mvlvm.load(path)
     for one, other in zip(loaded.reconstruct(return_std=True), fitted.reconstruct(return_std=True), strict=True):
         for name in one:
             np.testing.assert_array_equal(one[name], other[name])
+    assert {view.tempering for view in loaded.model_.views.values()} == {Tempering(1.0, 1.0)}
+
+
+def test_tempering_is_saved(fitted, tmp_path):
+    views = {name: replace(view, tempering=Tempering(0.1, 0.5)) for name, view in fitted.model_.views.items()}
+    changed = copy.copy(fitted)
+    changed.model_ = replace(fitted.model_, views=views)
+    changed.save(tmp_path)
+    assert {view.tempering for view in mvlvm.load(tmp_path).model_.views.values()} == {Tempering(0.1, 0.5)}
 
 
 def test_everything_a_fit_gave_survives(fitted, tmp_path):

@@ -7,7 +7,9 @@ import torch
 from scipy.stats import norm
 
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.new_rows import TrainingPlaces, place, predict_at, standard_draws, training_places
+from mvlvm.models.modes import Modes
+from mvlvm.models.new_rows import Places, TrainingPlaces, place, predict_at, standard_draws, starts, training_places
+from mvlvm.models.prediction import Prediction
 from tests.mixtures import normal, uniform
 from tests.models.quadratic_features import linear_function, quadratic_function
 from tests.models.seen_views import N, draw_function, draw_seen
@@ -185,7 +187,7 @@ def test_training_places_are_the_latents_of_some_rows(generator):
         places = training_places(latent, rows, 2000, generator)
     assert torch.equal(places.mean, latent.mean.detach()[rows].double())
     assert torch.equal(places.std, latent.std.detach()[rows].double())
-    draws = torch.stack(list(places.draws))
+    draws = torch.stack(list(places.draws))[:1000]  # the others mirror them
     assert draws.dtype == torch.float64
     assert_mean(draws, places.mean)
     assert_mean((draws - places.mean).square(), places.std.square())
@@ -194,5 +196,27 @@ def test_training_places_are_the_latents_of_some_rows(generator):
 def test_standard_draws_are_standard_normal_and_double(generator):
     draws = standard_draws((4000, 2), normal((8, 2), generator).float(), generator)
     assert draws.dtype == torch.float64
-    assert_mean(draws, torch.zeros(2))
-    assert_mean(draws[:, :, None] * draws[:, None, :], torch.eye(2))
+    half = draws[:2000]
+    assert torch.equal(draws[2000:], -half)
+    assert_mean(half, torch.zeros(2))
+    assert_mean(half[:, :, None] * half[:, None, :], torch.eye(2))
+
+
+def test_climbs_start_at_the_best_places_and_at_the_origin(generator):
+    mean = normal((6, 2), generator)
+    places = TrainingPlaces(mean, torch.ones_like(mean), [mean])
+    first = starts(torch.tensor([[0.0, 5, 1, 2, 4, 3]], dtype=torch.float64), places)
+    torch.testing.assert_close(first[0], torch.cat([mean[[1, 4, 5, 3]], torch.zeros((1, 2))]), rtol=0.0, atol=0.0)
+
+
+def test_the_noise_is_never_lost_to_rounding(generator):
+    """Means of 1e9 leave nothing of a variance of 0.1 in a difference of squares."""
+    function = draw_function(2, 3, generator, certain=True)
+    noise = function.noise_variance.item()
+    M = function.posteriors[0].mean.shape[1]
+    at_training = Prediction(torch.full((3, M), 1e9).double(), torch.full((3, M), noise).double())
+    modes = Modes(torch.zeros((2, 1, 2)).double(), torch.ones((2, 1, 2)).double(), torch.zeros((2, 1)).double())
+    weight = torch.full((2, 3), 1 / 3).double()
+    places = Places(weight, modes, torch.zeros((2, 1)).double(), torch.zeros(2).double())
+    prediction = predict_at(places, function, at_training, normal((2, 2), generator))
+    assert (prediction.variance >= noise).all()

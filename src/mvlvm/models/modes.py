@@ -41,14 +41,14 @@ def find_modes(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], *, temp
         tempering: how much the likelihood counts, from 0 to 1.
     """
     rough = [(function.of_one_draw(), Y) for function, Y in seen]
-    first = _sorted(_refine_all(rough, starts, tempering, _FIRST_STEPS))
+    first = _ranked(_refine_all(rough, starts, tempering, _FIRST_STEPS))
     best = first.log_evidence.topk(min(_N_MODES, starts.shape[1]), dim=1).indices
-    return _sorted(_refine_all(seen, _rows_take(first.mean, best), tempering, _FURTHER_STEPS))
+    return _ranked(_refine_all(seen, _rows_take(first.mean, best), tempering, _FURTHER_STEPS))
 
 
 def follow_modes(seen: Sequence[SeenView], modes: Modes, *, tempering: float) -> Modes:
     """Go from the modes at one tempering to those at another one nearby."""
-    return _sorted(_refine_all(seen, modes.mean, tempering, _STEPS_TO_FOLLOW))
+    return _ranked(_refine_all(seen, modes.mean, tempering, _STEPS_TO_FOLLOW))
 
 
 def _refine_all(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], tempering: float, n_steps: int) -> Modes:
@@ -58,16 +58,15 @@ def _refine_all(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], temper
     return Modes(placed.mean.reshape(n, S, D), placed.std.reshape(n, S, D), placed.log_evidence.reshape(n, S))
 
 
-def _sorted(modes: Modes) -> Modes:
+def _ranked(modes: Modes) -> Modes:
     """Put the best mode first, and take away the weight of those that a better climb has found already."""
     order = modes.log_evidence.argsort(dim=1, descending=True)
     modes = Modes(*(_rows_take(values, order) for values in modes))
-    log_evidence = modes.log_evidence
     for k in range(1, modes.mean.shape[1]):
         away = (modes.mean[:, k, None] - modes.mean[:, :k]).abs() / modes.std[:, :k]
         found_before = (away < _SAME_MODE).all(dim=2).any(dim=1)
-        log_evidence[:, k] = log_evidence[:, k].masked_fill(found_before, -torch.inf)
-    return modes._replace(log_evidence=log_evidence)
+        modes.log_evidence[:, k].masked_fill_(found_before, -torch.inf)
+    return modes
 
 
 def _rows_take(values: Float[Tensor, "N S *D"], which: Int[Tensor, "N K"]) -> Float[Tensor, "N K *D"]:

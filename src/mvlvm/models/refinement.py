@@ -33,7 +33,7 @@ class Placed(NamedTuple):
 
     Attributes:
         mean: its mode.
-        std: standard deviations, from the curvature there.
+        std: standard deviations, from the curvature there; that dimensions are correlated is not kept.
         log_evidence: the log of the integral of likelihood times prior around the mode (Laplace).
     """
 
