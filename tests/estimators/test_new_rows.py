@@ -1,5 +1,6 @@
 """Rows that were not in training: placing, predicting, filling and scoring them."""
 
+import copy
 import warnings
 from dataclasses import replace
 
@@ -93,6 +94,26 @@ def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch
 def with_gaps(views, share, seed=0):
     rng = np.random.default_rng(seed)
     return {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in views.items()}
+
+
+def test_a_model_is_not_lost_to_impatience_after_training(curve, monkeypatch):
+    def impatient(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mvlvm.estimators.fitted.learn_tempering", impatient)
+    with pytest.warns(mvlvm.ConvergenceWarning, match="The model is kept"):
+        est = NGMVLVM(max_iter=5, tol=0.0, n_points=5, random_state=0).fit(rows(curve, slice(50)))
+    assert {view.tempering for view in est.model_.views.values()} == {Tempering(1.0, 1.0)}
+    assert est.predict(rows(curve, NEW, "a"), target="b").shape == (80, 9)
+
+
+def test_progress_is_shown_when_asked_for(curve, est, capsys):
+    views = rows(curve, NEW[:7])
+    est.transform(views)
+    assert capsys.readouterr().out == ""
+    talkative = copy.copy(est).set_params(verbose=1)
+    np.testing.assert_array_equal(talkative.transform(views), est.transform(views))
+    assert "7/7" in capsys.readouterr().out
 
 
 def test_a_view_is_predicted_from_another_better_than_by_ridge_and_neighbours(curve, est):

@@ -1,6 +1,7 @@
 """A trained model together with all it needs to predict; the training data are no longer part of it."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.errors import NumericalError
+from mvlvm.errors import ConvergenceWarning, NumericalError
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.prediction import infer_weights
@@ -136,11 +137,27 @@ def condition_on_data(
         )
         for view, seen in zip(model.feature_views, views, strict=True)
     ]
-    tempering = learn_tempering(model, views, make_generator(seed, Stream.TEMPERING, device))
+    tempering = _tempering_or_none(model, views, make_generator(seed, Stream.TEMPERING, device))
     return {
         name: FittedView(scalings[name], function, level)
         for name, function, level in zip(scalings, functions, tempering, strict=True)
     }
+
+
+def _tempering_or_none(
+    model: MultiViewLVM, views: Sequence[ObservedView], generator: torch.Generator
+) -> tuple[Tempering, ...]:
+    """Learn the tempering, or do without if the user has no patience: a trained model is not to be lost."""
+    try:
+        return learn_tempering(model, views, generator)
+    except KeyboardInterrupt:
+        warnings.warn(
+            "Interrupted while learning how much a row's likelihood is to count in predictions. The model is kept, and "
+            "takes likelihoods at their word: error bars of predictions may be too narrow.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return tuple(Tempering() for _ in views)
 
 
 @torch.no_grad()

@@ -38,7 +38,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.
-        verbose: 1 shows a progress bar.
+        verbose: 1 shows a progress bar, in fits and for new rows.
 
     Attributes:
         embedding_: (N, D) posterior means of the latents.

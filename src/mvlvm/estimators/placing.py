@@ -1,6 +1,7 @@
 """New rows against a fitted model: where they lie, what their views look like, how likely they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +28,7 @@ from mvlvm.models.prediction import Prediction
 from mvlvm.models.refinement import SeenView
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.training.progress import row_bar
 
 # Rows are worked on in portions, so that the largest array of a portion has about this many numbers.
 _MOST_NUMBERS = 4e6
@@ -42,10 +44,12 @@ class NewRows:
     Attributes:
         fitted: the model.
         arrays: view name -> rows in the data's units; NaN is missing. Any of the model's views, at least one.
+        verbose: whether to show a progress bar.
     """
 
     fitted: FittedModel
     arrays: Arrays
+    verbose: bool = False
 
     @torch.no_grad()
     def latents(self) -> tuple[Float[np.ndarray, "N D"], Float[np.ndarray, "N D"]]:
@@ -144,8 +148,11 @@ class NewRows:
         n_places, D = self._places.mean.shape
         widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
         size = max(1, int(_MOST_NUMBERS / max(N_STARTS * D * widest, n_places)))
-        for rows in np.split(np.arange(self._n_rows), range(size, self._n_rows, size)):
-            yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
+        show = row_bar(self._n_rows, "Rows") if self.verbose else nullcontext(lambda n_rows: None)
+        with show as advance:
+            for rows in np.split(np.arange(self._n_rows), range(size, self._n_rows, size)):
+                yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
+                advance(len(rows))
 
     def _scaled(self, name: str, rows: Rows) -> Float[Tensor, "N _"]:
         Y = self.fitted.views[name].scaling.apply(self.arrays[name][rows])

@@ -22,9 +22,11 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     """The part of an estimator that answers questions once it is fitted.
 
     Attributes:
+        verbose: a parameter of the estimator; 1 shows progress.
         model_: the fitted model.
     """
 
+    verbose: int
     model_: FittedModel
     # The training views, if they had gaps that `impute` may be asked to fill.
     _with_gaps: Views | None = None
@@ -104,7 +106,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         return_std = check_flag(return_std, "return_std")
         if views is None:
             given = self._training_gaps()
-            rows = NewRows(self.model_, given.arrays)
+            rows = NewRows(self.model_, given.arrays, verbose=self.verbose > 0)
         else:
             rows, given = self._new_rows(views)
         pair = rows.predict(given.names)
@@ -172,7 +174,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
             _check_empty(target, arrays.pop(target))
         if not arrays:
             raise ViewError(f"Nothing but the target '{target}' was given. Give another view to predict it from.")
-        rows = NewRows(self.model_, arrays)
+        rows = NewRows(self.model_, arrays, verbose=self.verbose > 0)
         if rows.n_empty:
             warnings.warn(
                 f"There are {rows.n_empty} row(s) without an entry in a column that the model uses. All that is known "

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 Watch = Callable[[int, float], None]
 
@@ -15,10 +23,19 @@ def silent(step: int, bound: float) -> None:
 @contextmanager
 def progress_bar(total: int, title: str) -> Iterator[Watch]:
     """Show a bar with the step and the bound while the block runs."""
-    columns = [
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(), TextColumn("bound {task.fields[bound]:.4g}"),
-    ]  # fmt: skip
-    with Progress(*columns) as bar:
+    with Progress(*_columns(), TextColumn("bound {task.fields[bound]:.4g}")) as bar:
         task = bar.add_task(title, total=total, bound=float("nan"))
         yield lambda step, bound: bar.update(task, completed=step, bound=bound)
+
+
+@contextmanager
+def row_bar(total: int, title: str) -> Iterator[Callable[[int], None]]:
+    """Show a bar of rows while the block runs; it is told how many more are done."""
+    with Progress(*_columns()) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda n_rows: bar.advance(task, n_rows)
+
+
+def _columns() -> list[ProgressColumn]:
+    return [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn()]  # fmt: skip
