@@ -9,6 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mvlvm import MVARFLVM, NGMVLVM
 
 ESTIMATORS = (NGMVLVM, MVARFLVM)
+# the checks fit some hundred times, and ask for the form of results, not for their quality
+SMALL = {"n_points": 10, "max_iter": 200}
 ONE_BY_ONE = (
     "fit_transform gives the places that training found for all rows together with everything else; transform places a "
     "row by itself, with everything else as it is"
@@ -32,7 +34,9 @@ def rows():
 @pytest.mark.filterwarnings("ignore::mvlvm.errors.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
 @pytest.mark.usefixtures("no_type_checks")
-@parametrize_with_checks([NGMVLVM(), MVARFLVM()], expected_failed_checks=lambda estimator: NOT_MEANT_FOR_US)
+@parametrize_with_checks(
+    [NGMVLVM(**SMALL), MVARFLVM(**SMALL)], expected_failed_checks=lambda estimator: NOT_MEANT_FOR_US
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
