@@ -263,6 +263,7 @@ PROCESS = """
 import sys
 from pathlib import Path
 import numpy as np
+import signal
 from mvlvm.datasets.arrays import write_arrays
 from mvlvm.datasets.download import fetch
 from mvlvm.datasets.sources import Remote, Source
@@ -273,6 +274,7 @@ def convert(raw, target):
 folder, url, known_hash = sys.argv[1:]
 source = Source("https://example.org/numbers", (Remote(url, known_hash, "numbers.bin"),), convert)
 assert "pooch" not in sys.modules and "requests" not in sys.modules, "imported although nothing is fetched"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite that runs in the background ignores interrupts
 print("ready", flush=True)
 print(fetch("numbers.npz", Path(folder), source=source, progress=False), flush=True)
 """

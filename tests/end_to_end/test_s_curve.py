@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from mvlvm import NGMVLVM
 from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2, gram_correlation
+from mvlvm.models.starting import pca_start
 
 SEEDS = range(5)
 SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}
@@ -16,10 +18,10 @@ pytestmark = pytest.mark.xdist_group("s-curve")
 
 def recover(scenario, seed):
     data = load("s-curve", kernels=SCENARIOS[scenario], random_state=seed)
-    start = NGMVLVM(max_iter=1, tol=0.0, learning_rate=1e-9, random_state=seed).fit(data.views)
+    start = pca_start([torch.as_tensor(Y - Y.mean(axis=0)) for Y in data.views.values()], 2).numpy()
     est = NGMVLVM(max_iter=700, tol=0.0, random_state=seed).fit(data.views)
     return {
-        "start": affine_r2(data.truth["latents"], start.embedding_),
+        "start": affine_r2(data.truth["latents"], start),
         "r2": affine_r2(data.truth["latents"], est.embedding_),
         "kernels": [gram_correlation(data.truth["kernels"][name], est.kernel_matrix(name)) for name in data.views],
     }

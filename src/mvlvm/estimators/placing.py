@@ -89,7 +89,7 @@ class NewRows:
     def _at_level(
         self,
         level: float,
-        levels: Mapping[str, Float[np.ndarray, " N"]],
+        levels: Mapping[str, Float[np.ndarray, " all"]],
         portion: Rows,
         seen: Sequence[SeenView],
         at_training: Mapping[str, Prediction],
