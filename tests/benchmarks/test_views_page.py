@@ -39,7 +39,7 @@ def row(page, *starts):
 def test_a_table_has_mean_and_spread_of_every_method(tmp_path):
     page = page_of(tmp_path, digits_cells([0.5, 0.7]))
     assert row(page, "ours") == ["ours", "0.600 ± 0.141", "-", "-", "0.950 ± 0.000", "-", "-", "30"]
-    assert row(page, "10-NN") == ["10-NN", "0.700 ± 0.000", "-", "-", "-", "-", "< 1"]
+    assert row(page, "10-NN") == ["10-NN", "0.700 ± 0.000", "-", "-", "-", "-", "-", "< 1"]
     assert "over 2 seeds" in page
 
 
