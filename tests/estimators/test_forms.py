@@ -58,7 +58,7 @@ def test_warnings_of_a_fit_point_at_the_line_that_calls_it(tmp_path):
         "torch.set_num_threads(1)\n"
         "Y = np.random.default_rng(0).normal(size=(20, 3))\n"
         "Y[2] = np.nan\n"
-        "mvlvm.NGMVLVM(max_iter=5, tol=1e-9, n_points=5).fit(Y)\n"
+        "mvlvm.NGMVLVM(max_iter=50, tol=1e-9, n_points=5, random_state=0).fit(Y)\n"
     )
     said = subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True).stderr
     assert f"{script}:5: ViewWarning: There are 1 row(s) without an entry" in said
