@@ -1,0 +1,10 @@
+"""Likelihoods p(y | f): how the entries of a view are drawn around the values of its function."""
+
+from mvlvm.likelihoods.base import AbstractLikelihood, Response
+from mvlvm.likelihoods.bernoulli import Bernoulli
+from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.likelihoods.known import LIKELIHOODS
+from mvlvm.likelihoods.negative_binomial import NegativeBinomial
+from mvlvm.likelihoods.poisson import Poisson
+
+__all__ = ["LIKELIHOODS", "AbstractLikelihood", "Bernoulli", "Gaussian", "NegativeBinomial", "Poisson", "Response"]

@@ -1,0 +1,75 @@
+"""Real entries with normal noise of one variance s for the whole view."""
+
+import math
+from typing import ClassVar, Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm import defaults
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.parameters import positive, raw_positive
+
+
+class Gaussian(AbstractLikelihood):
+    """y ~ N(f, s).
+
+    Args:
+        noise_variance: where s starts.
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    def __init__(self, noise_variance: float) -> None:
+        super().__init__()
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
+
+    @classmethod
+    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+        """Start where collapsed views do: a small share of the columns' variance is noise."""
+        mean, count = column_means(Y)
+        variance = ((Y - mean).square().nansum(dim=0) / count).mean().item()
+        likelihood = cls(defaults.START_NOISE_VARIANCE * variance if variance > 0 else defaults.START_NOISE_VARIANCE)
+        return likelihood.to(Y.dtype).to(Y.device)
+
+    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
+        """Give the mean of every column."""
+        return column_means(Y).mean
+
+    def respond(
+        self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
+    ) -> Response:
+        """Give mean and variance of y, or those of f."""
+        return Response(mean, variance + self._noise_variance(mean) if include_noise else variance)
+
+    def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
+        """Draw real numbers."""
+        noise = torch.randn(f.shape, generator=generator, dtype=f.dtype, device=f.device)
+        return f + self._noise_variance(f).sqrt() * noise
+
+    def describe(self) -> dict[str, Tensor]:
+        """Give the noise variance s."""
+        return {"noise_variance": positive(self.raw_noise_variance).detach()}
+
+    def _noise_variance(self, like: Tensor) -> Tensor:
+        return positive(self.raw_noise_variance).to(like)
+
+    def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
+        return _log_normal(Y - f, self._noise_variance(f))
+
+    def _expected(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        s = self._noise_variance(mean)
+        return _log_normal(Y - mean, s) - 0.5 * variance / s
+
+    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        s = self._noise_variance(mean)
+        squares = Y.square().sum(dim=1, keepdim=True) - 2 * Y @ mean.T + seen @ (mean.square() + variance).T
+        return -0.5 * (squares / s + (2 * math.pi * s).log() * seen.sum(dim=1, keepdim=True))
+
+    def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        return _log_normal(Y - mean, variance + self._noise_variance(mean))
+
+
+def _log_normal(residual: Tensor, variance: Tensor) -> Tensor:
+    return -0.5 * (residual.square() / variance + (2 * math.pi * variance).log())

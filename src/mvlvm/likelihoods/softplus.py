@@ -1,0 +1,80 @@
+r"""The expectation of softplus(f) = log(1 + e^f) over a normal f, in closed form.
+
+The logistic function is nearly a mixture of normal distribution functions (Monahan & Stefanski, 1989),
+
+$$ \sigma(x) \approx \sum_k p_k \Phi(x / c_k), \qquad \sum_k p_k = 1, $$
+
+and so, with $q_k^2 = c_k^2 + v$ and $z_k = m / q_k$, for f ~ N(m, v)
+
+$$ E \sigma(f) = \sum_k p_k \Phi(z_k), \qquad
+   E \mathrm{softplus}(f) = \sum_k p_k \big( m \Phi(z_k) + q_k \varphi(z_k) \big), \qquad
+   E \sigma'(f) = \sum_k p_k \varphi(z_k) / q_k. $$
+
+The six pairs below make the largest error of softplus small. It is 5.7e-8, and averaging over f cannot make it larger.
+They were found by weighted least squares on a fine grid of x in [0, 40] (softplus(x) - x / 2 and its mixture are even),
+with weights raised again and again where the error was largest. The error of sigma is 1.9e-7. All errors are absolute:
+far below zero softplus is small, and its relative error is not.
+"""
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# Weights p_k and squared widths c_k^2.
+_PAIRS = (
+    (0.004940183248, 15.122420470678),
+    (0.078811336654, 8.269340966225),
+    (0.283153551447, 4.537902546150),
+    (0.394939036606, 2.468207737346),
+    (0.212076510985, 1.343407139991),
+    (0.026079381060, 0.721728176874),
+)
+
+
+def expected_softplus(mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
+    """Give E log(1 + e^f) over f ~ N(mean, variance), differentiable once by both."""
+    return _ExpectedSoftplus.apply(mean, variance)  # pyright: ignore[reportReturnType]
+
+
+def logistic_moments(
+    mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]
+) -> tuple[Float[Tensor, "*s"], Float[Tensor, "*s"]]:
+    """Give E sigma(f) and Var sigma(f) over f ~ N(mean, variance)."""
+    _, by_mean, by_variance = _evaluate(mean, variance)
+    # sigma^2 = sigma - sigma'; at variance 0 the difference is zero up to the error of the mixture
+    return by_mean, (by_mean - 2 * by_variance - by_mean.square()).clamp(min=0.0)
+
+
+class _ExpectedSoftplus(torch.autograd.Function):
+    """Value and both slopes come from the same pass over the pairs."""
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, variance: Tensor) -> Tensor:
+        value, by_mean, by_variance = _evaluate(mean, variance)
+        ctx.save_for_backward(by_mean, by_variance)
+        return value
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        by_mean, by_variance = ctx.saved_tensors
+        return gradient * by_mean, gradient * by_variance
+
+
+def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Give E softplus, E sigma and E sigma' / 2. Few arrays, reused: this is the innermost loop of training."""
+    density, spread, signs = torch.zeros_like(mean), torch.zeros_like(mean), torch.zeros_like(mean)
+    for weight, square in _PAIRS:
+        inverse = (variance + square).rsqrt_()  # 1 / q
+        z = (mean * inverse).mul_(math.sqrt(0.5))
+        signs.add_(torch.erf(z), alpha=weight)  # Phi(z) = (1 + erf(z / sqrt 2)) / 2
+        bump = z.square_().neg_().exp_().mul_(inverse)  # sqrt(2 pi) phi(z) / q
+        density.add_(bump, alpha=weight / math.sqrt(2 * math.pi))
+        spread.add_(bump, alpha=weight * square / math.sqrt(2 * math.pi))
+    by_mean = signs.mul_(0.5).add_(0.5)
+    # sum of p q phi(z) = sum of p (c^2 + v) phi(z) / q
+    value = spread.addcmul_(density, variance).addcmul_(mean, by_mean)
+    return value, by_mean, density.mul_(0.5)
