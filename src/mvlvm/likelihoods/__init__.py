@@ -2,9 +2,19 @@
 
 from mvlvm.likelihoods.base import AbstractLikelihood, Response
 from mvlvm.likelihoods.bernoulli import Bernoulli
+from mvlvm.likelihoods.categorical import Categorical
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.likelihoods.negative_binomial import NegativeBinomial
 from mvlvm.likelihoods.poisson import Poisson
 
-__all__ = ["LIKELIHOODS", "AbstractLikelihood", "Bernoulli", "Gaussian", "NegativeBinomial", "Poisson", "Response"]
+__all__ = [
+    "LIKELIHOODS",
+    "AbstractLikelihood",
+    "Bernoulli",
+    "Categorical",
+    "Gaussian",
+    "NegativeBinomial",
+    "Poisson",
+    "Response",
+]

@@ -1,7 +1,7 @@
 r"""The logarithm of $\int p(y | f)\, N(f; m, v)\, df$ for a log-concave p, to many digits.
 
-With $f = m + s z$, $s = \sqrt v$, the integrand is $e^{h(z)} / \sqrt{2 \pi}$, $h(z) = \log p(y | m + s z) - z^2 / 2$. It has
-one mode, near which it is nearly normal with variance $-1 / h''$. The trapezoid rule over twelve of these standard
+With $f = m + s z$, $s^2 = v$, the integrand is $e^{h(z)} / \sqrt{2 \pi}$, $h(z) = \log p(y | m + s z) - z^2 / 2$. It
+has one mode, near which it is nearly normal with variance $-1 / h''$. The trapezoid rule over twelve of these standard
 deviations on either side converges faster than any power of its step, because the integrand is analytic.
 """
 

@@ -43,7 +43,7 @@ def logistic_moments(
     mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]
 ) -> tuple[Float[Tensor, "*s"], Float[Tensor, "*s"]]:
     """Give E sigma(f) and Var sigma(f) over f ~ N(mean, variance)."""
-    _, by_mean, by_variance = _evaluate(mean, variance)
+    _, by_mean, by_variance = _evaluate(mean.detach(), variance.detach())
     # sigma^2 = sigma - sigma'; at variance 0 the difference is zero up to the error of the mixture
     return by_mean, (by_mean - 2 * by_variance - by_mean.square()).clamp(min=0.0)
 
@@ -67,13 +67,15 @@ class _ExpectedSoftplus(torch.autograd.Function):
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Give E softplus, E sigma and E sigma' / 2. Few arrays, reused: this is the innermost loop of training."""
     density, spread, signs = torch.zeros_like(mean), torch.zeros_like(mean), torch.zeros_like(mean)
+    inverse, z, errors = torch.empty_like(mean), torch.empty_like(mean), torch.empty_like(mean)
+    halved = mean * math.sqrt(0.5)
     for weight, square in _PAIRS:
-        inverse = (variance + square).rsqrt_()  # 1 / q
-        z = (mean * inverse).mul_(math.sqrt(0.5))
-        signs.add_(torch.erf(z), alpha=weight)  # Phi(z) = (1 + erf(z / sqrt 2)) / 2
-        bump = z.square_().neg_().exp_().mul_(inverse)  # sqrt(2 pi) phi(z) / q
-        density.add_(bump, alpha=weight / math.sqrt(2 * math.pi))
-        spread.add_(bump, alpha=weight * square / math.sqrt(2 * math.pi))
+        torch.add(variance, square, out=inverse).rsqrt_()  # 1 / q
+        torch.mul(halved, inverse, out=z)  # z / sqrt 2
+        signs.add_(torch.erf(z, out=errors), alpha=weight)  # Phi(z) = (1 + erf(z / sqrt 2)) / 2
+        z.square_().neg_().exp_().mul_(inverse)  # sqrt(2 pi) phi(z) / q
+        density.add_(z, alpha=weight / math.sqrt(2 * math.pi))
+        spread.add_(z, alpha=weight * square / math.sqrt(2 * math.pi))
     by_mean = signs.mul_(0.5).add_(0.5)
     # sum of p q phi(z) = sum of p (c^2 + v) phi(z) / q
     value = spread.addcmul_(density, variance).addcmul_(mean, by_mean)
