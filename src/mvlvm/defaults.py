@@ -28,6 +28,10 @@ START_MU_SPREAD = 0.3
 START_RAW_RHO = 0.5
 START_NOISE_VARIANCE = 0.1
 
+# The constant feature of views that cannot be centred, which is the prior standard deviation of a column's level: of a
+# logit or of the logarithm of a count.
+CONSTANT_FEATURE = 5.0
+
 # Spectral draws averaged in predictions, and latent draws that go into each of them.
 N_DRAWS_PREDICT = 4
 N_LATENT_DRAWS = 8

@@ -28,7 +28,10 @@ class FixedMixture(AbstractMixture):
     def density(self):
         return self.fixed_density
 
-    def forward(self, n_points, generator):
+    def base_draws(self, n_points, generator):
+        return torch.zeros(0)
+
+    def feature_map(self, draws):
         return self.map
 
 

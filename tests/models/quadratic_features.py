@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
+from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.feature_map import FeatureMap
-from mvlvm.models.prediction import WeightPosterior
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import WeightPosterior
+from mvlvm.parameters import raw_positive
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,19 @@ class QuadraticMap(FeatureMap):
         return self
 
 
+def exactly_gaussian(noise_variance):
+    """A Gaussian likelihood whose noise variance is right to the last digits of float64."""
+    likelihood = Gaussian(noise_variance).double()
+    likelihood.raw_noise_variance.data.fill_(raw_positive(noise_variance))
+    return likelihood.requires_grad_(False)
+
+
 def quadratic_function(linear, square, offset, noise_variance):
     """f(x) = linear' x + square' x^2 + offset, known for certain; `linear` and `square` are D x M, `offset` M."""
     weights = torch.cat([linear, square, offset[None]])
     unknown = torch.zeros((len(weights), len(weights)), dtype=torch.float64)
     posterior = WeightPosterior(QuadraticMap(), weights, unknown, torch.ones_like(offset))
-    return ViewFunction((posterior,), torch.tensor(noise_variance, dtype=torch.float64))
+    return ViewFunction((posterior,), exactly_gaussian(noise_variance))
 
 
 def linear_function(loadings, offset, noise_variance):

@@ -5,7 +5,6 @@ import torch
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import infer_weights
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.models.view_function import ViewFunction
 from tests.mixtures import normal
@@ -19,11 +18,11 @@ def draw_function(D, M, generator, *, certain):
     latent, seen = GaussianLatent(normal((30, D), generator), 0.1), ObservedView(normal((30, M), generator))
     with torch.no_grad():
         posteriors = [
-            infer_weights(view, latent, seen, n_latent_draws=2, generator=generator) for _ in range(1 if certain else 3)
+            view.infer_weights(latent, seen, n_latent_draws=2, generator=generator) for _ in range(1 if certain else 3)
         ]
         if certain:
             posteriors[0].covariance.zero_()
-    return ViewFunction(tuple(posteriors), view.noise_variance.detach())
+    return ViewFunction(tuple(posteriors), view.likelihood.requires_grad_(False))
 
 
 def draw_seen(D, generator, *, certain):

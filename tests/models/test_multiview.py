@@ -82,6 +82,6 @@ def test_more_arrays_than_views_are_refused(generator):
 def test_numerical_failure_names_the_view(generator):
     model, Ys = fixed_model(generator), random_views(generator)
     with torch.no_grad():
-        model.feature_views[1].raw_noise_variance.fill_(float("nan"))
+        model.feature_views[1].likelihood.raw_noise_variance.fill_(float("nan"))
     with pytest.raises(NumericalError, match="View 'view 1'"):
         model.elbo(Ys, generator)

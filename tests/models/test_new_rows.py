@@ -9,7 +9,7 @@ from scipy.stats import norm
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.modes import Modes
 from mvlvm.models.new_rows import Places, TrainingPlaces, place, predict_at, standard_draws, starts, training_places
-from mvlvm.models.prediction import Prediction
+from mvlvm.models.weight_posterior import Prediction
 from tests.mixtures import normal, uniform
 from tests.models.quadratic_features import linear_function, quadratic_function
 from tests.models.seen_views import N, draw_function, draw_seen
@@ -130,8 +130,8 @@ def two_sided(generator):
 
 def test_prediction_has_the_moments_of_the_mixture(generator):
     places, training = two_sided(generator)
-    loadings, offset, noise_variance = normal((3, 2), generator), normal((3,), generator), 0.2
-    function = linear_function(loadings, offset, noise_variance)
+    loadings, offset = normal((3, 2), generator), normal((3,), generator)
+    function = linear_function(loadings, offset, 0.2)
     mean, variance = predict_at(places, function, training.predict(function), corners(2))
     W, b = loadings.numpy(), offset.numpy()
     for n in range(N):
@@ -141,7 +141,7 @@ def test_prediction_has_the_moments_of_the_mixture(generator):
         for weight, center, std in normals:
             at = W @ center.numpy() + b
             first += weight.item() * at
-            second += weight.item() * (at**2 + W**2 @ std.numpy() ** 2 + noise_variance)
+            second += weight.item() * (at**2 + W**2 @ std.numpy() ** 2)
         np.testing.assert_allclose(mean[n].numpy(), first, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(variance[n].numpy(), second - first**2, rtol=1e-10, atol=0.0)
 
@@ -209,14 +209,13 @@ def test_climbs_start_at_the_best_places_and_at_the_origin(generator):
     torch.testing.assert_close(first[0], torch.cat([mean[[1, 4, 5, 3]], torch.zeros((1, 2))]), rtol=0.0, atol=0.0)
 
 
-def test_the_noise_is_never_lost_to_rounding(generator):
+def test_no_variance_is_negative_by_rounding(generator):
     """Means of 1e9 leave nothing of a variance of 0.1 in a difference of squares."""
     function = draw_function(2, 3, generator, certain=True)
-    noise = function.noise_variance.item()
     M = function.posteriors[0].mean.shape[1]
-    at_training = Prediction(torch.full((3, M), 1e9).double(), torch.full((3, M), noise).double())
+    at_training = Prediction(torch.full((3, M), 1e9).double(), torch.full((3, M), 0.1).double())
     modes = Modes(torch.zeros((2, 1, 2)).double(), torch.ones((2, 1, 2)).double(), torch.zeros((2, 1)).double())
     weight = torch.full((2, 3), 1 / 3).double()
     places = Places(weight, modes, torch.zeros((2, 1)).double(), torch.zeros(2).double())
     prediction = predict_at(places, function, at_training, normal((2, 2), generator))
-    assert (prediction.variance >= noise).all()
+    assert (prediction.variance >= 0).all()

@@ -20,7 +20,8 @@ def height(seen, n, X, tempering):
     total = -0.5 * (X**2).sum(axis=1)
     for function, Y in seen:
         mean, variance = (value.numpy() for value in function.linearise(torch.as_tensor(X))[:2])
-        total = total + tempering * np.nansum(norm.logpdf(Y[n].numpy(), mean, np.sqrt(variance)), axis=1)
+        std = np.sqrt(variance + function.likelihood.noise_variance.item())
+        total = total + tempering * np.nansum(norm.logpdf(Y[n].numpy(), mean, std), axis=1)
     return total
 
 

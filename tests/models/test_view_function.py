@@ -8,11 +8,11 @@ from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import infer_weights
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.spectral import SpectralPoints
 from tests.mixtures import normal, uniform
+from tests.models.quadratic_features import exactly_gaussian
 from tests.monte_carlo import assert_mean
 
 N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
@@ -24,9 +24,9 @@ def draw_function(generator, dtype=torch.float64):
     latent, seen = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), ObservedView(normal((N, M), generator))
     with torch.no_grad():
         posteriors = [
-            infer_weights(view, latent, seen, n_latent_draws=2, generator=generator) for _ in range(N_SPECTRAL_DRAWS)
+            view.infer_weights(latent, seen, n_latent_draws=2, generator=generator) for _ in range(N_SPECTRAL_DRAWS)
         ]
-    return ViewFunction(tuple(posteriors), torch.tensor(NOISE_VARIANCE, dtype=torch.float64))
+    return ViewFunction(tuple(posteriors), exactly_gaussian(NOISE_VARIANCE))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def latents(generator):
 
 
 def moments_by_hand(function, x):
-    """Mean and variance of the entries at one latent: an equal mixture of the spectral draws' normals, plus noise."""
+    """Mean and variance of the function at one latent: an equal mixture of the spectral draws' normals."""
     means, seconds = [], []
     for posterior in function.posteriors:
         phi = posterior.features(x[None]).numpy()[0]
@@ -48,7 +48,7 @@ def moments_by_hand(function, x):
         means.append(mean)
         seconds.append(mean**2 + phi @ posterior.covariance.numpy() @ phi)
     mean = sum(means) / len(means)
-    return mean, sum(seconds) / len(seconds) - mean**2 + NOISE_VARIANCE
+    return mean, sum(seconds) / len(seconds) - mean**2
 
 
 def test_spectral_draws_are_joined_by_the_law_of_total_variance(function, X):
@@ -66,16 +66,15 @@ def test_predictions_are_joined_by_the_law_of_total_variance(function, X, genera
     first = sum(part.mean for part in parts) / N_SPECTRAL_DRAWS
     second = sum(part.variance + part.mean**2 for part in parts) / N_SPECTRAL_DRAWS
     torch.testing.assert_close(joined.mean, first, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(joined.variance, second - first**2 + NOISE_VARIANCE, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(joined.variance, second - first**2, rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(function.mean(X, std), first, rtol=1e-12, atol=1e-14)
 
 
-def test_one_spectral_draw_only_gains_the_noise(function, X):
+def test_one_spectral_draw_is_that_of_its_weights(function, X):
     part, joined = function.posteriors[0].linearise(X), function.of_one_draw().linearise(X)
     # squares of the mean are added and taken away again
     for values, expected in zip(joined, part, strict=True):
-        noise = NOISE_VARIANCE if expected is part.variance else 0.0
-        torch.testing.assert_close(values, expected + noise, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_known_latents_are_those_without_spread(function, X):
@@ -118,7 +117,7 @@ def test_drawn_rows_have_the_moments_of_the_prediction(function, X, generator):
     draws = torch.stack([function.sample(X, generator) for _ in range(2000)])
     mean, variance, _, _ = function.linearise(X)
     assert_mean(draws, mean)
-    assert_mean((draws - mean).square(), variance)
+    assert_mean((draws - mean).square(), variance + NOISE_VARIANCE)
     # a row is of one spectral draw: its entries vary together as the draws' means do, weights and noise do not
     means = torch.stack([posterior.linearise(X).mean for posterior in function.posteriors]) - mean
     assert_mean((draws - mean)[..., 0] * (draws - mean)[..., 1], (means[..., 0] * means[..., 1]).mean(dim=0))

@@ -18,7 +18,8 @@ from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
 from mvlvm.estimators.start import starting_latents
-from mvlvm.models.building import build_model
+from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.gram import learned_gram
 from mvlvm.models.observed import ObservedView, rows_without_entries
 from mvlvm.randomness import Stream, make_generator, seed_from
@@ -65,8 +66,8 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
-        mixtures = {name: (view.kernel, view.n_mixtures) for name, view in view_options.items()}
-        model = build_model(start, mixtures, n_points=options.n_points, generator=generator)
+        plans = {name: ViewPlan(view.kernel, view.n_mixtures) for name, view in view_options.items()}
+        model = build_model(start, plans, n_points=options.n_points, generator=generator)
         seen = [ObservedView(Y) for Y in Ys]
         empty = rows_without_entries(seen, len(start))
         model.latent.rest_at_prior(empty)
@@ -129,7 +130,9 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         self.embedding_std_ = latent.std.detach().double().cpu().numpy()
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
-            name: view.scaling.undo_variance(float(view.function.noise_variance)) for name, view in views.items()
+            name: view.scaling.undo_variance(float(view.function.likelihood.noise_variance))
+            for name, view in views.items()
+            if isinstance(view.function.likelihood, Gaussian)
         }
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance

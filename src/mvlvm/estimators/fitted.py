@@ -14,7 +14,6 @@ from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import infer_weights
 from mvlvm.models.tempering import Tempering, learn_tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
@@ -57,23 +56,26 @@ class FittedModel:
     @torch.no_grad()
     def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
         """Give the expected entries of the training rows, in the data's units."""
-        latent = self.model.latent
-        means = {name: view.function.mean(latent.mean, latent.std) for name, view in self.views.items()}
-        return {name: self.views[name].scaling.undo(_to_numpy(mean)) for name, mean in means.items()}
+        return {name: self.views[name].scaling.undo(_to_numpy(Y)) for name, Y in self.expected_entries().items()}
+
+    @torch.no_grad()
+    def expected_entries(self) -> dict[str, Float[Tensor, "N _"]]:
+        """Give the expected entries of the training rows, in the model's units."""
+        latent, draws = self.model.latent, self._latent_draws()
+        return {name: view.function.entries(latent.mean, latent.std, draws) for name, view in self.views.items()}
 
     @torch.no_grad()
     def reconstructed(
         self, *, include_noise: bool = True
     ) -> tuple[dict[str, Float[np.ndarray, "N _"]], dict[str, Float[np.ndarray, "N _"]]]:
         """Give the expected entries of the training rows and their standard deviations, in the data's units."""
-        latent, generator = self.model.latent, self._generator(self.seed, Stream.RECONSTRUCTION)
-        draws = [latent.sample(generator) for _ in range(defaults.N_LATENT_DRAWS)]
+        latent, draws = self.model.latent, self._latent_draws()
         means, stds = {}, {}
         for name, view in self.views.items():
-            prediction = view.function.predict(latent.mean, latent.std, draws)
-            variance = prediction.variance - (0.0 if include_noise else view.function.noise_variance)
-            means[name] = view.scaling.undo(_to_numpy(prediction.mean))
-            stds[name] = view.scaling.undo_std(_to_numpy(variance.clamp_min(0).sqrt()))
+            predicted = view.function.predict(latent.mean, latent.std, draws)
+            mean, variance = view.function.likelihood.respond(*predicted, include_noise=include_noise)
+            means[name] = view.scaling.undo(_to_numpy(mean))
+            stds[name] = view.scaling.undo_std(_to_numpy(variance.sqrt()))
         return means, stds
 
     @torch.no_grad()
@@ -90,6 +92,10 @@ class FittedModel:
         """Give each view's use of each latent dimension; rows sum to one."""
         X = self.model.latent.mean
         return np.stack([_to_numpy(view.function.relevance(X)) for view in self.views.values()])
+
+    def _latent_draws(self) -> list[Float[Tensor, "N D"]]:
+        generator = self._generator(self.seed, Stream.RECONSTRUCTION)
+        return [self.model.latent.sample(generator) for _ in range(defaults.N_LATENT_DRAWS)]
 
     def _generator(self, seed: int, stream: Stream) -> torch.Generator:
         return make_generator(seed, stream, self.model.latent.mean.device)
@@ -130,10 +136,10 @@ def condition_on_data(
     functions = [
         ViewFunction(
             tuple(
-                infer_weights(view, model.latent, seen, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
-                for _ in range(n_draws)
+                view.infer_weights(model.latent, seen, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
+                for _ in range(n_draws if view.redraws else 1)
             ),
-            view.noise_variance.double(),
+            view.likelihood,
         )
         for view, seen in zip(model.feature_views, views, strict=True)
     ]
@@ -165,15 +171,19 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
     """Note how the fit went, while the scaled views are still at hand."""
     model, latent = fitted.model, fitted.model.latent
     generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
+    entries = fitted.expected_entries()
     explained = {
-        name: 1
-        - float(seen.squares(seen.Y - seen.of(view.function.mean(latent.mean, latent.std))) / seen.squares(seen.Y))
-        for (name, view), seen in zip(fitted.views.items(), views, strict=True)
+        name: 1 - float((seen.entries - seen.of(entries[name])).square().nansum() / _squares_around_mean(seen.entries))
+        for name, seen in zip(fitted.views, views, strict=True)
     }
     elbo = model.elbo(views, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
     if not math.isfinite(elbo):
         raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
     return FitRecord(history.as_arrays(), str(history.stop_reason), elbo, explained)
+
+
+def _squares_around_mean(Y: Float[Tensor, "N M"]) -> Tensor:
+    return (Y - Y.nanmean(dim=0)).square().nansum()
 
 
 def _to_numpy(values: Tensor) -> np.ndarray:

@@ -1,5 +1,6 @@
 """A fitted estimator as a JSON header beside arrays, and back."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
@@ -7,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
-from mvlvm.models.building import build_model
+from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.likelihoods.known import LIKELIHOODS
+from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.prediction import WeightPosterior
 from mvlvm.models.spectral_mixture import kernel_name
 from mvlvm.models.tempering import Tempering
+from mvlvm.models.view import AbstractView
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
 from mvlvm.views.interop import Container, Layout
@@ -27,6 +31,11 @@ Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
 _INIT = "parameter.init"
+# What each kind of weight posterior keeps of the weights' covariances.
+_COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
+    WeightPosterior: ("covariance", "inflation"),
+    ColumnPosterior: ("basis", "spread"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,10 +81,14 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
     parameters = dict(header["parameters"])
     if _INIT in arrays:
         parameters["init"] = arrays[_INIT]
-    views = {view["name"]: _unpack_view(i, view, arrays) for i, view in enumerate(header["views"])}
+    model = _unpack_model(header, arrays)
+    views = {
+        view["name"]: _unpack_view(i, view, arrays, module)
+        for i, (view, module) in enumerate(zip(header["views"], model.feature_views, strict=True))
+    }
     layout = header["layout"]
     fitted = FittedModel(
-        _unpack_model(header, arrays),
+        model,
         views,
         Layout(Container(layout["container"]), layout["columns"], layout["index"]),
         header["seed"],
@@ -96,6 +109,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "kernel": kernel_name(module.mixture),
             "n_mixtures": len(module.mixture.density().alpha),
             "n_points": module.n_points,
+            "likelihood": module.likelihood.name,
             "scale": fitted.views[module.name].scaling.scale,
             "tempering": asdict(fitted.views[module.name].tempering),
             "n_draws": len(fitted.views[module.name].function.posteriors),
@@ -117,7 +131,6 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
     tensors = {f"model.{name}": tensor for name, tensor in fitted.model.state_dict().items()}
     arrays: dict[str, np.ndarray] = {f"history.{name}": column for name, column in record.history.items()}
     for i, view in enumerate(fitted.views.values()):
-        tensors[f"view.{i}.noise_variance"] = view.function.noise_variance
         arrays[f"view.{i}.mean"] = view.scaling.mean
         arrays[f"view.{i}.factor"] = view.scaling.factor
         arrays[f"view.{i}.kept"] = view.scaling.kept
@@ -127,44 +140,51 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
             tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
             tensors[f"view.{i}.draw.{k}.alpha"] = posterior.features.alpha
             tensors[f"view.{i}.draw.{k}.mean"] = posterior.mean
-            tensors[f"view.{i}.draw.{k}.covariance"] = posterior.covariance
-            tensors[f"view.{i}.draw.{k}.inflation"] = posterior.inflation
+            for part in _COVARIANCE_PARTS[type(posterior)]:
+                tensors[f"view.{i}.draw.{k}.{part}"] = getattr(posterior, part)
     return arrays | {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
 def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     state = {
-        name.removeprefix("model."): torch.tensor(array) for name, array in arrays.items() if name.startswith("model.")
+        # formats 1 to 3 knew Gaussian views only, whose noise was their own
+        re.sub(r"(views\.\d+\.)(raw_noise)", r"\1likelihood.\2", name).removeprefix("model."): torch.tensor(array)
+        for name, array in arrays.items()
+        if name.startswith("model.")
     }
-    mixtures = {view["name"]: (view["kernel"], view["n_mixtures"]) for view in header["views"]}
+    plans = {view["name"]: _unpack_plan(i, view, arrays) for i, view in enumerate(header["views"])}
     generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
-    model = build_model(
-        state["latent.mean"], mixtures, n_points=header["views"][0]["n_points"], generator=generator
-    )  # fmt: skip
+    model = build_model(state["latent.mean"], plans, n_points=header["views"][0]["n_points"], generator=generator)
     model.load_state_dict(state)
     return model
 
 
-def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:
-    def tensor(name: str) -> Tensor:
-        return torch.tensor(arrays[f"view.{i}.{name}"])
+def _unpack_plan(i: int, view: Header, arrays: Arrays) -> ViewPlan:
+    width = int(arrays[f"view.{i}.kept"].sum())
+    likelihood = LIKELIHOODS[view.get("likelihood", Gaussian.name)].start(torch.eye(max(2, width))[:, :width].double())
+    return ViewPlan(view["kernel"], view["n_mixtures"], likelihood)
 
+
+def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> FittedView:
     mean, factor, kept = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept"))
-    # format 1 knew complete views only, and kept neither of these
-    seen, complete = arrays.get(f"view.{i}.seen", np.ones_like(kept)), torch.ones(int(kept.sum())).double()
-    posteriors = tuple(
-        WeightPosterior(
-            FeatureMap(SpectralPoints(tensor(f"draw.{k}.w1"), tensor(f"draw.{k}.w2")), tensor(f"draw.{k}.alpha")),
-            tensor(f"draw.{k}.mean"),
-            tensor(f"draw.{k}.covariance"),
-            tensor(f"draw.{k}.inflation") if f"view.{i}.draw.{k}.inflation" in arrays else complete,
-        )
-        for k in range(view["n_draws"])
-    )
+    # format 1 knew complete views only, and kept neither this nor the inflation
+    seen = arrays.get(f"view.{i}.seen", np.ones_like(kept))
+    posteriors = tuple(_unpack_posterior(f"view.{i}.draw.{k}", arrays, module) for k in range(view["n_draws"]))
     scaling = Scaling(mean, factor, kept, seen, view["scale"])
     # formats 1 and 2 knew of no tempering
     tempering = Tempering(**view.get("tempering", {}))
-    return FittedView(scaling, ViewFunction(posteriors, tensor("noise_variance")), tempering)
+    return FittedView(scaling, ViewFunction(posteriors, module.likelihood), tempering)
+
+
+def _unpack_posterior(prefix: str, arrays: Arrays, module: AbstractView) -> AbstractWeightPosterior:
+    w1, w2, alpha, mean = (torch.tensor(arrays[f"{prefix}.{part}"]) for part in ("w1", "w2", "alpha", "mean"))
+    kind = WeightPosterior if f"{prefix}.covariance" in arrays else ColumnPosterior
+    first, second = _COVARIANCE_PARTS[kind]
+    covariance = torch.tensor(arrays[f"{prefix}.{first}"])
+    complete = np.ones(mean.shape[1])
+    constant = 0.0 if module.redraws else defaults.CONSTANT_FEATURE
+    features = FeatureMap(SpectralPoints(w1, w2), alpha, constant)
+    return kind(features, mean, covariance, torch.tensor(arrays.get(f"{prefix}.{second}", complete)))
 
 
 def plain(parameter: str, value: Any) -> Any:

@@ -24,9 +24,9 @@ from mvlvm.models.new_rows import (
     starts,
     training_places,
 )
-from mvlvm.models.prediction import Prediction
 from mvlvm.models.refinement import SeenView
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.progress import row_bar
 
@@ -77,14 +77,12 @@ class NewRows:
         variances = {name: np.empty_like(mean) for name, mean in means.items()}
         for portion, seen in self._portions():
             for level in np.unique([levels[name][portion] for name in targets]):
-                for name, rows, prediction in self._at_level(level, levels, portion, seen, at_training):
-                    means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in prediction)
-        stds = {}
-        for name, variance in variances.items():
-            scaling, noise = self.fitted.views[name].scaling, float(self._functions[name].noise_variance)
-            means[name] = scaling.undo(means[name])
-            stds[name] = scaling.undo_std(np.sqrt(variance if include_noise else (variance - noise).clip(0)))
-        return means, stds
+                for name, rows, predicted in self._at_level(level, levels, portion, seen, at_training):
+                    response = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
+                    means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in response)
+        scalings = {name: self.fitted.views[name].scaling for name in targets}
+        stds = {name: scalings[name].undo_std(np.sqrt(variance)) for name, variance in variances.items()}
+        return {name: scalings[name].undo(mean) for name, mean in means.items()}, stds
 
     def _at_level(
         self,

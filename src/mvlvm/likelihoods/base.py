@@ -6,7 +6,7 @@ NaN is missing and adds zero. A variance of exactly zero is allowed: f is then k
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -78,10 +78,12 @@ class AbstractLikelihood(AbstractDensities):
     """p(y | f): how a view's entries are drawn around the values f of its function."""
 
     name: ClassVar[str]
+    # Whether E[y | f] = f. Such entries can be centred and scaled; all others are what they are.
+    real_valued: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "AbstractLikelihood":
         """Give a likelihood with parameters to begin training with, from the data."""
 
     @abstractmethod

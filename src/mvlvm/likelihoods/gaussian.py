@@ -1,7 +1,7 @@
 """Real entries with normal noise of one variance s for the whole view."""
 
 import math
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -20,13 +20,19 @@ class Gaussian(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "gaussian"
+    real_valued: ClassVar[bool] = True
 
     def __init__(self, noise_variance: float) -> None:
         super().__init__()
         self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
 
+    @property
+    def noise_variance(self) -> Float[Tensor, ""]:
+        """The noise variance s."""
+        return positive(self.raw_noise_variance)
+
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
         """Start where collapsed views do: a small share of the columns' variance is noise."""
         mean, count = column_means(Y)
         variance = ((Y - mean).square().nansum(dim=0) / count).mean().item()
@@ -50,10 +56,10 @@ class Gaussian(AbstractLikelihood):
 
     def describe(self) -> dict[str, Tensor]:
         """Give the noise variance s."""
-        return {"noise_variance": positive(self.raw_noise_variance).detach()}
+        return {"noise_variance": self.noise_variance.detach()}
 
     def _noise_variance(self, like: Tensor) -> Tensor:
-        return positive(self.raw_noise_variance).to(like)
+        return self.noise_variance.to(like)
 
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
         return _log_normal(Y - f, self._noise_variance(f))

@@ -1,23 +1,25 @@
-"""One view of the model: a mixture, its random features, its noise."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""A Gaussian view: its weights are integrated out."""
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from mvlvm.errors import NumericalError
 from mvlvm.evidence.hidden_entries import hidden_log_evidence
 from mvlvm.evidence.random_features import log_evidence
+from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.linalg.cholesky import factor
+from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.models.feature_map import FeatureMap
+from mvlvm.models.hidden_weights import infer_with_gaps
+from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.spectral_mixture import AbstractMixture
-from mvlvm.parameters import positive, raw_positive
+from mvlvm.models.view import AbstractView
+from mvlvm.models.weight_posterior import WeightPosterior
 from mvlvm.shapes import Scalar
 
 
-class FeatureView(nn.Module):
+class FeatureView(AbstractView):
     """A view whose columns are Gaussian processes of the latent, y_m ~ N(0, Phi Phi' + s I).
 
     Args:
@@ -27,17 +29,15 @@ class FeatureView(nn.Module):
         noise_variance: where the noise variance s starts.
     """
 
+    likelihood: Gaussian
+
     def __init__(self, name: str, mixture: AbstractMixture, *, n_points: int, noise_variance: float) -> None:
-        super().__init__()
-        self.name = name
-        self.mixture = mixture
-        self.n_points = n_points
-        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
+        super().__init__(name, mixture, Gaussian(noise_variance), n_points=n_points)
 
     @property
     def noise_variance(self) -> Scalar:
         """The noise variance s."""
-        return positive(self.raw_noise_variance)
+        return self.likelihood.noise_variance
 
     def draw_features(self, generator: torch.Generator) -> FeatureMap:
         """Draw fresh spectral points, W^v ~ p(W^v)."""
@@ -56,10 +56,28 @@ class FeatureView(nn.Module):
         view.guess(bound.Z)
         return bound.value
 
-    @contextmanager
-    def named_in_errors(self) -> Iterator[None]:
-        """Say which view it was when a factorisation fails."""
-        try:
-            yield
-        except NumericalError as error:
-            raise NumericalError(f"View '{self.name}': {error}") from error
+    def infer_weights(
+        self, latent: GaussianLatent, seen: ObservedView, *, n_latent_draws: int, generator: torch.Generator
+    ) -> WeightPosterior:
+        r"""Give the posterior of the weights for one draw of spectral points, averaged over q(X).
+
+        $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
+
+        the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
+        Where single entries are hidden, the sums of every column go over the rows in which it was seen
+        (`models/hidden_weights.py`).
+        """
+        features = self.draw_features(generator)
+        s = self.noise_variance.double()
+        Phis = (features(seen.of(latent.sample(generator))).double() for _ in range(n_latent_draws))
+        with self.named_in_errors():
+            if seen.hidden is not None:
+                return WeightPosterior(features, *infer_with_gaps(seen.Y, ~seen.hidden, list(Phis), s))
+            gram, mean_Phi = 0.0, 0.0
+            for Phi in Phis:  # one at a time, since all of them may not fit into memory
+                gram = gram + Phi.T @ Phi / n_latent_draws
+                mean_Phi = mean_Phi + Phi / n_latent_draws
+            # a saved model is read back in row-major order, and products depend on the order in their last bits
+            inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
+        mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.Y.double())
+        return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))

@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.view import AbstractView
 
 
 def learned_gram(
-    view: FeatureView, latent: GaussianLatent, n_draws: int, generator: torch.Generator
+    view: AbstractView, latent: GaussianLatent, n_draws: int, generator: torch.Generator
 ) -> Float[Tensor, "N N"]:
     """Average Phi Phi' over draws of the latents and the spectral points, in float64."""
     total = 0.0

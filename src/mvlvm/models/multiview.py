@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from mvlvm.evidence.elbo import Elbo
-from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.view import AbstractView
 
 
 class MultiViewLVM(nn.Module):
@@ -19,15 +19,15 @@ class MultiViewLVM(nn.Module):
         views: one module per view.
     """
 
-    def __init__(self, latent: GaussianLatent, views: Sequence[FeatureView]) -> None:
+    def __init__(self, latent: GaussianLatent, views: Sequence[AbstractView]) -> None:
         super().__init__()
         self.latent = latent
         self.views = nn.ModuleList(views)
 
     @property
-    def feature_views(self) -> list[FeatureView]:
+    def feature_views(self) -> list[AbstractView]:
         """The views' modules, with their type."""
-        return [view for view in self.views if isinstance(view, FeatureView)]
+        return [view for view in self.views if isinstance(view, AbstractView)]
 
     def elbo(self, views: Sequence[ObservedView], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
         """Estimate the evidence lower bound, the body of Alg. 1.

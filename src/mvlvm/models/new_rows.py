@@ -19,12 +19,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.evidence.row_density import pairwise_row_log_density
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.modes import Modes, find_modes
-from mvlvm.models.prediction import Prediction
 from mvlvm.models.refinement import SeenView
+from mvlvm.models.row_likelihood import pairwise_log_likelihood
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 
 # Of more training rows than these, a random choice stands for all: predictions are not to cost N^2.
 MOST_PLACES = 2000
@@ -49,7 +49,7 @@ class TrainingPlaces:
     draws: Sequence[Float[Tensor, "A D"]]
 
     def predict(self, function: ViewFunction) -> Prediction:
-        """Give what a view looks like at these places, noise included."""
+        """Give what a view's function is at these places."""
         return function.predict(self.mean, self.std, self.draws)
 
 
@@ -110,7 +110,7 @@ def place(
     Args:
         seen: the views that were seen, with what was seen; NaN is missing. At least one.
         training: where training rows lie.
-        at_training: what each of these views looks like there.
+        at_training: what each of these views' functions is there.
         tempering: how much the likelihood counts, t, from 0 to 1.
     """
     log_likelihood = likelihood_at(seen, at_training)
@@ -121,7 +121,8 @@ def place(
 def likelihood_at(seen: Sequence[SeenView], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
     """Give the log likelihood of every row at every training place."""
     pairs = zip(seen, at_training, strict=True)
-    return torch.stack([pairwise_row_log_density(Y, *prediction) for (_, Y), prediction in pairs]).sum(dim=0)
+    parts = [pairwise_log_likelihood(function.likelihood, Y, predicted) for (function, Y), predicted in pairs]
+    return torch.stack(parts).sum(dim=0)
 
 
 def starts(log_likelihood: Float[Tensor, "N A"], training: TrainingPlaces) -> Float[Tensor, "N S D"]:
@@ -143,12 +144,12 @@ def weigh(log_likelihood: Float[Tensor, "N A"], modes: Modes, *, tempering: floa
 def predict_at(
     places: Places, function: ViewFunction, at_training: Prediction, eps: Float[Tensor, "S D"]
 ) -> Prediction:
-    """Predict a view, noise included, averaged over where the rows may lie.
+    """Predict a view's function, averaged over where the rows may lie.
 
     Args:
         places: where.
         function: of the view.
-        at_training: what the view looks like at the training places.
+        at_training: what it is at the training places.
         eps: standard normal draws, the same for every row so that no row depends on its neighbours.
     """
     mean = places.training_weight @ at_training.mean
@@ -159,4 +160,4 @@ def predict_at(
         weight = places.mode_weight[:, k, None]
         mean = mean + weight * at_mode.mean
         second = second + weight * (at_mode.mean.square() + at_mode.variance)
-    return Prediction(mean, (second - mean.square()).clamp_min(function.noise_variance.item()))
+    return Prediction(mean, (second - mean.square()).clamp_min(0))

@@ -1,6 +1,7 @@
 """What was seen of a view: the rows it has, and the entries among them that are hidden."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -40,9 +41,14 @@ class ObservedView:
         """The number of observed entries."""
         return self.Y.numel() - (0 if self.hidden is None else int(self.hidden.sum()))
 
+    @cached_property
+    def entries(self) -> Float[Tensor, "R M"]:
+        """The observed rows as they were given, NaN where an entry is hidden."""
+        return self.Y if self.hidden is None else self.Y.masked_fill(self.hidden, torch.nan)
+
     def with_gaps(self, n_samples: int) -> Float[Tensor, "N M"]:
         """Give the view as it was before gaps were closed: `n_samples` rows, NaN where nothing was seen."""
-        Y = self.Y if self.hidden is None else self.Y.masked_fill(self.hidden, torch.nan)
+        Y = self.entries
         if self.rows is None:
             return Y
         full = Y.new_full((n_samples, Y.shape[1]), torch.nan)

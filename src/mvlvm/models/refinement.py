@@ -13,8 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.evidence.row_density import row_log_density
+from mvlvm.models.row_likelihood import row_slopes
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 
 # Levenberg's damping, as a share of the curvature: where it starts, and how it moves after good and bad steps. What
 # counts is the share of the promised height that a step gains: one that leads across the summit to the other side may
@@ -90,13 +91,11 @@ def _climb(seen: Sequence[SeenView], X: Float[Tensor, "N D"], tempering: float) 
 def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
     """Give a view's share; the curvature is that of the means alone, which is never negative."""
     mean, variance, slopes, variance_slopes = function.linearise(X)
-    precision = (tempering / variance).masked_fill(torch.isnan(Y), 0.0)
-    residual = Y.nan_to_num(nan=0.0) - mean
-    by_mean, by_variance = precision * residual, 0.5 * precision * (residual.square() / variance - 1)
+    row = row_slopes(function.likelihood, Y, Prediction(mean, variance))
     J, J_variance = slopes.transpose(0, 1), variance_slopes.transpose(0, 1)
-    slope = (J @ by_mean[:, :, None] + J_variance @ by_variance[:, :, None]).squeeze(2)
-    curvature = (J * precision[:, None]) @ J.transpose(1, 2)
-    return _Hill(tempering * row_log_density(Y, mean, variance), slope, curvature)
+    slope = (J @ row.by_mean[:, :, None] + J_variance @ row.by_variance[:, :, None]).squeeze(2)
+    curvature = (J * row.curvature[:, None]) @ J.transpose(1, 2)
+    return _Hill(*(tempering * part for part in (row.value, slope, curvature)))
 
 
 def _like(choice: Tensor, values: Tensor) -> Tensor:

@@ -22,8 +22,16 @@ class AbstractMixture(nn.Module, ABC):
         """Give the density that the parameters stand for."""
 
     @abstractmethod
+    def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "K Q P D"]:
+        """Draw the standard normal numbers that spectral points are made of."""
+
+    @abstractmethod
+    def feature_map(self, draws: Float[Tensor, "K Q P D"]) -> FeatureMap:
+        """Give the feature map of base draws, smooth in the parameters."""
+
     def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
         """Draw spectral points and give the feature map they make."""
+        return self.feature_map(self.base_draws(n_points, generator))
 
 
 class SpectralMixture(AbstractMixture):
@@ -51,11 +59,14 @@ class SpectralMixture(AbstractMixture):
             sigma1=positive(self.raw_sigma1), sigma2=positive(self.raw_sigma2), rho=correlation(self.raw_rho),
         )  # fmt: skip
 
-    def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
-        """Draw spectral points by Prop. 1."""
+    def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "2 Q P D"]:
+        """Draw both epsilons of Prop. 1."""
+        return torch.stack([_standard_normal(self.mu1, n_points, generator) for _ in range(2)])
+
+    def feature_map(self, draws: Float[Tensor, "2 Q P D"]) -> FeatureMap:
+        """Turn base draws into spectral points by Prop. 1."""
         density = self.density()
-        eps1, eps2 = (_standard_normal(density.mu1, n_points, generator) for _ in range(2))
-        return FeatureMap(two_step_sample(density, eps1, eps2), density.alpha)
+        return FeatureMap(two_step_sample(density, draws[0], draws[1]), density.alpha)
 
 
 class TiedSpectralMixture(AbstractMixture):
@@ -77,11 +88,14 @@ class TiedSpectralMixture(AbstractMixture):
         """Give the density that the parameters stand for."""
         return StationaryMixture(alpha=positive(self.raw_alpha), mu=self.mu, sigma=positive(self.raw_sigma))
 
-    def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
-        """Draw tied spectral points."""
+    def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "1 Q P D"]:
+        """Draw the one epsilon that both frequencies share."""
+        return _standard_normal(self.mu, n_points, generator)[None]
+
+    def feature_map(self, draws: Float[Tensor, "1 Q P D"]) -> FeatureMap:
+        """Turn base draws into tied spectral points."""
         density = self.density()
-        points = stationary_sample(density, _standard_normal(density.mu, n_points, generator))
-        return FeatureMap(points, density.alpha)
+        return FeatureMap(stationary_sample(density, draws[0]), density.alpha)
 
 
 # The names a user can give for `kernel`.

@@ -18,12 +18,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from mvlvm.evidence.row_density import row_log_density
 from mvlvm.models.modes import find_modes, follow_modes
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.new_rows import MOST_PLACES, likelihood_at, predict_at, standard_draws, starts, training_places, weigh
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import infer_weights
 from mvlvm.models.view_function import ViewFunction
 
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -125,11 +123,11 @@ class _Fold:
         latent = model.latent
         kept = [ObservedView(torch.full_like(Y, torch.nan).index_copy(0, rows, Y[rows])) for Y in Ys]
         weights = (
-            infer_weights(view, latent, seen, n_latent_draws=_N_LATENT_DRAWS, generator=generator)
+            view.infer_weights(latent, seen, n_latent_draws=_N_LATENT_DRAWS, generator=generator)
             for view, seen in zip(model.feature_views, kept, strict=True)
         )
         self.functions = [
-            ViewFunction((posterior,), view.noise_variance.double()).double()
+            ViewFunction((posterior,), view.likelihood).double()
             for view, posterior in zip(model.feature_views, weights, strict=True)
         ]
         self.places = training_places(latent, rows[:MOST_PLACES], _N_LATENT_DRAWS, generator)
@@ -146,7 +144,8 @@ class _Fold:
             modes = follow_modes(seen, modes, tempering=level)
             places = weigh(log_likelihood, modes, tempering=level)
             prediction = predict_at(places, self.functions[target], self.at_places[target], self.eps)
-            densities.append(float(row_log_density(exercise.truth, *prediction).sum()))
+            likelihood = self.functions[target].likelihood
+            densities.append(float(likelihood.log_predictive_density(exercise.truth, *prediction).sum()))
         return torch.tensor(densities, dtype=torch.float64)
 
 

@@ -1,5 +1,6 @@
-"""The function of a fitted view, from latents to its entries, averaged over several draws of spectral points."""
+"""The function of a fitted view, averaged over several draws of spectral points, and the likelihood around it."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -7,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.models.prediction import Linear, Prediction, WeightPosterior
-from mvlvm.shapes import Scalar
+from mvlvm.likelihoods.base import AbstractLikelihood
+from mvlvm.models.weight_posterior import AbstractWeightPosterior, Linear, Prediction
 
 # Rows whose slopes are in memory at a time.
 _PORTION = 5000
@@ -20,16 +21,16 @@ class ViewFunction:
 
     Attributes:
         posteriors: the weights for each of several draws of spectral points.
-        noise_variance: s.
+        likelihood: how entries are drawn around the function.
     """
 
-    posteriors: tuple[WeightPosterior, ...]
-    noise_variance: Scalar
+    posteriors: tuple[AbstractWeightPosterior, ...]
+    likelihood: AbstractLikelihood
 
     def predict(
         self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
     ) -> Prediction:
-        """Predict the entries at normally distributed latents, noise included.
+        """Predict the function at normally distributed latents.
 
         Args:
             mean: the latents' means.
@@ -42,10 +43,10 @@ class ViewFunction:
             center = center + part.mean / n
             second = second + (part.variance + part.mean.square()) / n
         center = torch.as_tensor(center)
-        return Prediction(center, second - center.square() + self.noise_variance)
+        return Prediction(center, (second - center.square()).clamp_min(0))
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
-        """Give the entries around latents that are known, noise included."""
+        """Give the function around latents that are known."""
         N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
         mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
         slopes, second_slopes = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
@@ -55,7 +56,7 @@ class ViewFunction:
             slopes.add_(part.slopes, alpha=1 / n)
             second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
             second_slopes.add_(part.variance_slopes, alpha=1 / n).addcmul_(part.mean, part.slopes, value=2 / n)
-        variance = second.addcmul_(mean, mean, value=-1).add_(self.noise_variance)
+        variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
         return Linear(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
 
     def mean(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
@@ -66,9 +67,15 @@ class ViewFunction:
         """Draw rows at latents; each takes the function of one of the spectral draws."""
         functions = torch.stack([posterior.draw(X, generator) for posterior in self.posteriors])
         which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
-        values = functions[which, torch.arange(len(X), device=X.device)]
-        noise = torch.randn(values.shape, generator=generator, dtype=values.dtype, device=values.device)
-        return values + self.noise_variance.sqrt() * noise
+        return self.likelihood.sample(functions[which, torch.arange(len(X), device=X.device)], generator)
+
+    def entries(
+        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
+    ) -> Float[Tensor, "N M"]:
+        """Give the expected entries at normally distributed latents; `draws` as in `predict`."""
+        if self.likelihood.real_valued:
+            return self.mean(mean, std)
+        return self.likelihood.respond(*self.predict(mean, std, draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
@@ -79,9 +86,9 @@ class ViewFunction:
 
     def of_one_draw(self) -> "ViewFunction":
         """Give a rougher function that costs less: that of the first spectral draw."""
-        return ViewFunction(self.posteriors[:1], self.noise_variance)
+        return ViewFunction(self.posteriors[:1], self.likelihood)
 
     def double(self) -> "ViewFunction":
-        """Give the same function with features in float64."""
+        """Give the same function with features and likelihood in float64."""
         posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
-        return ViewFunction(tuple(posteriors), self.noise_variance)
+        return ViewFunction(tuple(posteriors), copy.deepcopy(self.likelihood).double())

@@ -7,7 +7,6 @@ import torch
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
-from mvlvm.models.prediction import infer_weights
 from mvlvm.spectral import SpectralPoints
 from tests.mixtures import normal, uniform
 from tests.models.fixed_features import fixed_view
@@ -22,7 +21,7 @@ def infer(generator, *, std, n_points=4, n_latent_draws=1):
     view = fixed_view(generator, n_points=n_points)
     latent, Y = GaussianLatent(normal((20, 2), generator), std), normal((20, 3), generator)
     with torch.no_grad():
-        posterior = infer_weights(view, latent, ObservedView(Y), n_latent_draws=n_latent_draws, generator=generator)
+        posterior = view.infer_weights(latent, ObservedView(Y), n_latent_draws=n_latent_draws, generator=generator)
     return view, latent.mean.detach(), Y, posterior
 
 
