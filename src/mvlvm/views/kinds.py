@@ -64,9 +64,12 @@ def guess_likelihood(Y: Float[np.ndarray, "N M"]) -> Guess:
 def is_one_hot(Y: Float[np.ndarray, "N M"]) -> bool:
     """Tell whether every row has a one and else zeros, or is missing altogether."""
     rows = Y[~np.isnan(Y).all(axis=1)]
-    if Y.shape[1] < 2 or not len(rows):
-        return False
-    return bool(((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all())
+    return Y.shape[1] > 1 and len(rows) > 0 and bool(one_hot_rows(rows).all())
+
+
+def one_hot_rows(Y: Float[np.ndarray, "N M"]) -> Bool[np.ndarray, " N"]:
+    """Tell which rows have a one and else zeros."""
+    return np.asarray(((Y == 0) | (Y == 1)).all(axis=1) & (Y.sum(axis=1) == 1))
 
 
 def are_whole(entries: Float[np.ndarray, " E"]) -> bool:
@@ -111,7 +114,7 @@ def _guess_whole_numbers(Y: Float[np.ndarray, "N R"]) -> Guess:
 def _end_of_scale(Y: Float[np.ndarray, "N R"]) -> float | None:
     """Give the largest value if many entries hold it, None if it is the end of a tail."""
     end, n_nonzero = float(np.nanmax(Y)), int((Y > 0).sum())
-    times = int((end == Y).sum())
+    times = int(np.sum(end == Y))
     large = end >= _SMALLEST_END or np.nanmin(Y) > 0
     return end if large and times >= max(_TIMES_AT_END, _SHARE_AT_END * n_nonzero) else None
 
