@@ -86,7 +86,7 @@ def _few_values(entries: Float[np.ndarray, " E"]) -> tuple[Float[np.ndarray, " u
 
 def _are_classes(values: Float[np.ndarray, " u"], times: np.ndarray) -> bool:
     few = 2 < len(values) <= _MOST_CLASSES and times.sum() >= _ROWS_PER_CLASS * len(values)
-    return few and are_whole(values) and times.min() > 1
+    return bool(few and are_whole(values) and times.min() > 1)
 
 
 def _varying(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:

@@ -11,7 +11,7 @@ from mvlvm.views.per_view import per_view
 from mvlvm.views.values import check_values
 
 
-def resolve_likelihoods(asked: str | Mapping[str, str], views: Views) -> dict[str, Guess]:
+def resolve_likelihoods(asked: Any, views: Views) -> dict[str, Guess]:
     """Give the likelihood of every view, and why it has it.
 
     Label views are categorical, also where one likelihood is asked for all views. "auto" is guessed from the data.
@@ -38,7 +38,7 @@ def resolve_likelihoods(asked: str | Mapping[str, str], views: Views) -> dict[st
 def _resolve(name: str, wish: str, views: Views, *, by_name: bool) -> Guess:
     if name not in views.classes:
         return guess_likelihood(views.arrays[name]) if wish == "auto" else Guess(wish, "as asked")
-    classes: Any = views.classes[name]
+    classes = views.classes[name]
     two = len(classes) == 2 and wish == "bernoulli"
     if by_name and wish not in ("auto", "categorical") and not two:
         numbers = "" if isinstance(classes[0], str) else ", or give its numbers as a matrix, view.reshape(-1, 1)"
