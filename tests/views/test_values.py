@@ -102,8 +102,8 @@ def test_an_identifier_is_no_class():
 
 def test_an_unknown_likelihood_gets_the_list_of_known_ones():
     known = (
-        "likelihood must be one of 'gaussian', 'student-t', 'bernoulli', 'poisson', 'negative-binomial', 'categorical'. "
-        "Got 'nb'."
+        "likelihood must be one of 'gaussian', 'student-t', 'bernoulli', 'poisson', 'negative-binomial', "
+        "'categorical'. Got 'nb'."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(known)}$"):
         check_values("x", COUNTS, "nb")

@@ -144,7 +144,9 @@ def _as_objects(table: Any) -> np.ndarray:
     if is_series(table) or is_dataframe(table):
         return table.to_numpy(dtype=object)
     if isinstance(table, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(table), None, table.data.astype(object))
+        array = table.data.astype(object)
+        array[np.ma.getmaskarray(table)] = None
+        return array
     if isinstance(table, list | tuple):
         array = np.asarray(table)  # a ragged one is refused here, and made an array of lists below
         return array if array.dtype.kind in "biuf" else np.array(table, dtype=object)
