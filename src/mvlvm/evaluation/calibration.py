@@ -31,9 +31,10 @@ from scipy.special import erf
 from mvlvm.checks import check_probability
 from mvlvm.errors import ViewError
 from mvlvm.views.checking import as_matrix
-from mvlvm.views.interop import Container, is_dataframe, unpack
+from mvlvm.views.interop import Container, unpack
 from mvlvm.views.labels import plain_labels
 from mvlvm.views.listing import listed
+from mvlvm.views.optional import is_dataframe
 
 LEVELS = tuple(percent / 100 for percent in (*range(5, 100, 5), 99))
 

@@ -10,7 +10,10 @@ from mvlvm.errors import ViewError
 from mvlvm.views.annotated import is_anndata, is_mudata
 from mvlvm.views.columns import is_number
 from mvlvm.views.container import Views
-from mvlvm.views.interop import is_dataframe, layout_of, unpack
+from mvlvm.views.interop import Container, layout_of, unpack
+from mvlvm.views.label_columns import holds_labels, label_codes, read_label_form
+from mvlvm.views.label_forms import LabelForm
+from mvlvm.views.optional import is_dataframe, is_series
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _FEWEST_ROWS = 2
@@ -24,7 +27,8 @@ def as_views(views: Any) -> Views:
 
     Args:
         views: a matrix, sparse matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames (named view0,
-            view1, ...), a dict of them, or a MuData. Sparse views are made dense.
+            view1, ...), a dict of them, or a MuData. Sparse views are made dense. In a list or dict, a column of labels
+            is a view, too: one axis, or one column of text or pandas categories.
 
     Raises:
         ViewError: they cannot be used; the message says why and what to do.
@@ -34,24 +38,32 @@ def as_views(views: Any) -> Views:
     _check_names(tables)
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
-    arrays = check_matrices(tables, fewest_rows=_FEWEST_ROWS)
+    several = container in (Container.LIST, Container.DICT)
+    labels = {name: read_label_form(name, table) for name, table in tables.items() if several and holds_labels(table)}
+    arrays = check_matrices(tables, fewest_rows=_FEWEST_ROWS, labels=labels)
     for name, array in arrays.items():
         _check_observed(name, array)
-    return Views(arrays, layout_of(container, tables))
+    return Views(arrays, layout_of(container, tables, labels))
 
 
-def check_matrices(tables: Mapping[str, Any], *, fewest_rows: int) -> dict[str, Float[np.ndarray, "N _"]]:
+def check_matrices(
+    tables: Mapping[str, Any], *, fewest_rows: int, labels: Mapping[str, LabelForm]
+) -> dict[str, Float[np.ndarray, "N _"]]:
     """Turn tables that share their rows into float64 matrices, NaN where they mark an entry as missing.
 
     Args:
         tables: view name -> matrix or DataFrame.
         fewest_rows: how many rows there must be.
+        labels: view name -> form, for label views, which become codes.
 
     Raises:
         ViewError: they cannot be used.
         TypeError: an entry is no number.
     """
-    arrays = {name: as_matrix(name, table) for name, table in tables.items()}
+    arrays = {
+        name: label_codes(name, table, labels[name].classes) if name in labels else as_matrix(name, table)
+        for name, table in tables.items()
+    }
     _check_rows(arrays)
     _check_row_labels(tables)
     for name, array in arrays.items():
@@ -146,7 +158,7 @@ def _check_names(tables: Mapping[Any, Any]) -> None:
 
 def _check_row_labels(tables: Mapping[str, Any]) -> None:
     """Two tables with other row labels, or the same ones in another order, do not describe the same samples."""
-    frames = [(name, table) for name, table in tables.items() if is_dataframe(table)]
+    frames = [(name, table) for name, table in tables.items() if is_dataframe(table) or is_series(table)]
     for name, frame in frames[1:]:
         first_name, first = frames[0]
         if not frame.index.equals(first.index):

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.views.interop import Layout
+from mvlvm.views.label_forms import Label
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Views:
     """Named matrices with the same rows in the same order.
 
     Attributes:
-        arrays: view name -> matrix, in the order given.
+        arrays: view name -> matrix, in the order given; for a label view the codes of its classes in one column.
         layout: how the user handed them over, so that results can go back the same way.
     """
 
@@ -25,6 +26,11 @@ class Views:
     def names(self) -> list[str]:
         """The views' names."""
         return list(self.arrays)
+
+    @property
+    def classes(self) -> dict[str, tuple[Label, ...]]:
+        """View name -> classes, for label views; their matrices hold the codes 0, 1, ... in one column."""
+        return {name: form.classes for name, form in self.layout.labels.items()}
 
     @property
     def n_samples(self) -> int:

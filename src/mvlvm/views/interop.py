@@ -1,6 +1,5 @@
 """The containers people keep views in: an array, a list, a dict, DataFrames, AnnData. What comes in goes out again."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -10,6 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.views.annotated import as_anndata, as_mudata, frame_of, is_anndata, is_mudata, modality_frames
+from mvlvm.views.label_forms import LabelForm
+from mvlvm.views.optional import is_dataframe, is_series
 from mvlvm.views.sparse import is_sparse
 
 _ONLY_VIEW = "view0"
@@ -39,12 +40,14 @@ class Layout:
         columns: view name -> column labels, for DataFrames, AnnData and MuData.
         index: row labels shared by all views that have labels, if there are any.
         names: the views in the order given, those for which None was given included; empty if the order is not known.
+        labels: view name -> the form of its labels, for label views.
     """
 
     container: Container
     columns: Mapping[str, Any] = field(default_factory=dict)
     index: Any = None
     names: tuple[str, ...] = ()
+    labels: Mapping[str, LabelForm] = field(default_factory=dict)
 
     @property
     def row_names(self) -> list[str] | None:
@@ -56,14 +59,17 @@ class Layout:
         """Give the same form for other rows, with their labels or None."""
         return replace(self, index=index)
 
-    def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]]) -> Any:
+    def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]], *, per_class: bool = False) -> Any:
         """Give matrices back in this form.
 
         Args:
             arrays: view name -> matrix; None stands for a view of this form that is not among them.
+            per_class: whether label views have a column for every class, such as probabilities, and not one of codes.
         """
         names = self.names or tuple(arrays)
-        tables = {name: self.table(name, arrays[name]) if name in arrays else None for name in names}
+        tables = {
+            name: self.table(name, arrays[name], per_class=per_class) if name in arrays else None for name in names
+        }
         match self.container:
             case Container.SINGLE:
                 return next(iter(tables.values()))
@@ -76,19 +82,22 @@ class Layout:
             case Container.MUDATA:
                 return as_mudata(tables)
 
-    def table(self, name: str, array: Float[np.ndarray, "N M"]) -> Any:
-        """Give one view, as a DataFrame if it has column labels."""
+    def table(self, name: str, array: Float[np.ndarray, "N M"], *, per_class: bool = False) -> Any:
+        """Give one view: labels in their own form, else a DataFrame if it has column labels.
+
+        Args:
+            name: the view.
+            array: its matrix; for a label view the codes of its classes in one column.
+            per_class: whether a label view has a column for every class instead, such as probabilities.
+        """
+        if name in self.labels:
+            form = self.labels[name]
+            return form.per_class(array, self.index) if per_class else form.labels(array, self.index)
         if name not in self.columns:
             return array
         import pandas as pd  # only those who gave a DataFrame, or saved one, come here
 
         return pd.DataFrame(array, columns=self.columns[name], index=self.index)
-
-
-def is_dataframe(value: object) -> bool:
-    """Tell whether a value is a pandas DataFrame, without importing pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
@@ -104,14 +113,22 @@ def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     return Container.SINGLE, {_ONLY_VIEW: views}
 
 
-def layout_of(container: Container, tables: Mapping[str, Any]) -> Layout:
-    """Remember the order of some tables, and the labels of those that have them."""
-    frames = {name: table for name, table in tables.items() if is_dataframe(table)}
+def layout_of(container: Container, tables: Mapping[str, Any], labels: Mapping[str, LabelForm] | None = None) -> Layout:
+    """Remember the order of some tables, and the labels of those that have them.
+
+    Args:
+        container: what held them.
+        tables: view name -> table.
+        labels: view name -> form, for label views.
+    """
+    forms = labels or {}
+    indices = [table.index for table in tables.values() if is_dataframe(table) or is_series(table)]
     return Layout(
         container,
-        columns={name: frame.columns for name, frame in frames.items()},
-        index=next((frame.index for frame in frames.values()), None),
+        columns={name: table.columns for name, table in tables.items() if is_dataframe(table) and name not in forms},
+        index=next(iter(indices), None),
         names=tuple(tables),
+        labels=forms,
     )
 
 
@@ -119,7 +136,9 @@ def _is_list_of_views(views: Any) -> bool:
     """A list or tuple is a list of views unless it is a matrix written as nested lists."""
     if not isinstance(views, Sequence) or isinstance(views, str | bytes):
         return False
-    return len(views) == 0 or any(_is_matrix(view) for view in views)
+    if len(views) == 0 or any(_is_matrix(view) for view in views):
+        return True
+    return any(view is None for view in views) and any(np.ndim(view) == 1 for view in views)
 
 
 def _is_matrix(view: Any) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 from mvlvm.errors import ViewError
 from mvlvm.views.checking import check_matrices
 from mvlvm.views.container import Views
-from mvlvm.views.interop import Container, Layout, is_dataframe, layout_of, unpack
+from mvlvm.views.interop import Container, Layout, layout_of, unpack
+from mvlvm.views.label_columns import read_label_form
 from mvlvm.views.labels import plain_labels
 from mvlvm.views.listing import listed
+from mvlvm.views.optional import is_dataframe
 
 _MOST_NAMES = 5
 
@@ -23,7 +25,7 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
         views: as for `as_views`, but any of the model's views will do, and one row. None stands for a view that is
             missing. A model of one view takes a bare matrix, too, whatever the view is called.
         layout: the form of the training views.
-        widths: view name -> columns in training.
+        widths: view name -> columns in training; one for a label view.
 
     Raises:
         ViewError: they cannot be used; the message says why and what to do.
@@ -45,7 +47,9 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
             "leave the others out."
         )
     ordered = {name: given[name] for name in widths if name in given}
-    arrays = check_matrices(ordered, fewest_rows=1)
+    labels = {name: read_label_form(name, ordered[name], layout.labels[name].classes) for name in layout.labels
+              if name in ordered}  # fmt: skip
+    arrays = check_matrices(ordered, fewest_rows=1, labels=labels)
     for name, table in ordered.items():
         if is_dataframe(table) and name in layout.columns:
             _check_column_names(name, plain_labels(table.columns), plain_labels(layout.columns[name]))
@@ -54,7 +58,7 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
                 f"View '{name}': X has {arrays[name].shape[1]} features, but it is expecting {widths[name]} features "
                 "as input. Give the columns of training, in their order, with NaN where nothing was measured."
             )
-    return Views(arrays, layout_of(container, tables))
+    return Views(arrays, layout_of(container, tables, labels))
 
 
 def _is_no_table(views: Any) -> bool:

@@ -1,6 +1,7 @@
 """Packages that only some users need: imported when they are needed, asked for in a sentence where they are absent."""
 
 import importlib
+import sys
 from typing import Any
 
 
@@ -24,3 +25,15 @@ def require(package: str, purpose: str, extra: str = "files") -> Any:
             f'{purpose} needs {package}, which is not installed. Install it with: pip install "mvlvm[{extra}]"',
             name=package,
         ) from None
+
+
+def is_dataframe(value: object) -> bool:
+    """Tell whether a value is a pandas DataFrame, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def is_series(value: object) -> bool:
+    """Tell whether a value is a pandas Series, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.Series)
