@@ -13,6 +13,7 @@ from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
 from mvlvm.models.building import build_model
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.private import Dimensions
 from mvlvm.models.prediction import WeightPosterior
 from mvlvm.models.spectral_mixture import kernel_name
 from mvlvm.models.tempering import Tempering
@@ -27,6 +28,7 @@ Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
 _INIT = "parameter.init"
+_EXPLAINED = "explained_variance_per_dimension"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Saved:
 def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Take a fitted estimator apart."""
     arrays = _pack_arrays(saved.fitted, saved.record)
+    arrays[_EXPLAINED] = saved.record.explained_per_dimension
     parameters = dict(saved.parameters)
     if not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
@@ -58,6 +61,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "views": _pack_views(saved.fitted),
         "layout": _pack_layout(saved.fitted.layout),
         "seed": saved.fitted.seed,
+        "n_private": dict(saved.fitted.dimensions.private),
         "elbo": saved.record.elbo,
         "stop_reason": saved.record.stop_reason,
         "explained_variance": dict(saved.record.explained_variance),
@@ -79,12 +83,14 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         views,
         Layout(Container(layout["container"]), layout["columns"], layout["index"]),
         header["seed"],
+        _unpack_dimensions(header, arrays),
     )
     record = FitRecord(
         history={name: arrays[f"history.{name}"] for name in header["history"]},
         stop_reason=header["stop_reason"],
         elbo=header["elbo"],
         explained_variance=header["explained_variance"],
+        explained_per_dimension=arrays.get(_EXPLAINED, np.full(_table_shape(header, arrays), np.nan)),
     )
     return Saved(header["estimator"], parameters, fitted, record)
 
@@ -139,10 +145,21 @@ def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     mixtures = {view["name"]: (view["kernel"], view["n_mixtures"]) for view in header["views"]}
     generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
     model = build_model(
-        state["latent.mean"], mixtures, n_points=header["views"][0]["n_points"], generator=generator
+        state["latent.mean"], mixtures, n_points=header["views"][0]["n_points"], generator=generator,
+        dimensions=_unpack_dimensions(header, arrays),
     )  # fmt: skip
     model.load_state_dict(state)
     return model
+
+
+def _unpack_dimensions(header: Header, arrays: Arrays) -> Dimensions:
+    private = header.get("n_private", {})  # formats 1 to 3 knew none
+    return Dimensions(arrays["model.latent.mean"].shape[1] - sum(private.values()), private)
+
+
+def _table_shape(header: Header, arrays: Arrays) -> tuple[int, int]:
+    """Give the shape of a table of views and dimensions; formats 1 to 3 held none."""
+    return len(header["views"]), arrays["model.latent.mean"].shape[1]
 
 
 def _unpack_view(i: int, view: Header, arrays: Arrays) -> FittedView:

@@ -15,7 +15,7 @@ from mvlvm.errors import ModelFileError
 from mvlvm.estimators.packing import Arrays, Saved, pack, unpack
 
 FORMAT = "mvlvm-model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _FILE_IN_FOLDER = "model.safetensors"
 _HEADER = "mvlvm"
 _ADVICE = "Give the path that was passed to estimator.save."
