@@ -39,6 +39,8 @@ MNIST = [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
 SVHN = [1115, 3041, 2317, 1836, 1671, 1514, 1209, 1182, 1056, 1059]
 PROMISES = {
     "s-curve": Promise({"view1": (500, 100, None, None), "view2": (500, 100, None, None)}, None),
+    "shared-private": Promise({"a": (300, 20, None, None), "b": (300, 20, None, None)}, None),
+    "factors": Promise({"a": (300, 40, None, None), "b": (300, 40, None, None)}, None),
     "digits-halves": Promise(
         {"left": (1797, 32, 0, 16), "right": (1797, 32, 0, 16)},
         [178, 182, 177, 183, 181, 182, 181, 179, 174, 180],

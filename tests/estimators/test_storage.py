@@ -47,7 +47,7 @@ def test_wide_views_reconstruct_identical_arrays(tmp_path):
     np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
 
 
-@pytest.mark.parametrize(("version", "absent"), [(1, ("seen", "inflation")), (2, ())])
+@pytest.mark.parametrize(("version", "absent"), [(1, ("seen", "inflation", "per_dimension")), (2, ("per_dimension",)), (3, ("per_dimension",))])
 def test_models_of_older_formats_are_read(version, absent, fitted, tmp_path):
     path = tmp_path / "model.safetensors"
     fitted.save(path)
@@ -56,7 +56,9 @@ def test_models_of_older_formats_are_read(version, absent, fitted, tmp_path):
         arrays = {name: file.get_tensor(name) for name in file.keys() if not name.endswith(absent)}  # noqa: SIM118
     for view in header["views"]:
         del view["tempering"]
-    del header["parameters"]["n_draws_predict"]
+    for parameter in ("n_draws_predict", "n_private"):
+        del header["parameters"][parameter]
+    del header["n_private"]
     save_file(arrays, path, metadata={"mvlvm": json.dumps(header | {"format_version": version})})
     loaded = mvlvm.load(path)
     for one, other in zip(loaded.reconstruct(return_std=True), fitted.reconstruct(return_std=True), strict=True):
@@ -116,7 +118,7 @@ def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_pa
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header |= {"format_version": storage.FORMAT_VERSION + 1, "library_version": "9.9"}
     save_file(arrays, tmp_path / "newer", metadata={"mvlvm": json.dumps(header)})
-    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 4; this version.*up to 3"):
+    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 5; this version.*up to 4"):
         mvlvm.load(tmp_path / "newer")
 
 

@@ -1,10 +1,11 @@
 """All data sets by name."""
 
-from mvlvm.datasets import digits, embedded, images, omics, synthetic, tables, text, wireless
+from mvlvm.datasets import digits, embedded, factors, images, omics, synthetic, tables, text, wireless
 from mvlvm.datasets.entry import Entry
 
 REGISTRY: dict[str, Entry] = {
     **synthetic.ENTRIES,
+    **factors.ENTRIES,
     **embedded.ENTRIES,
     **tables.ENTRIES,
     **digits.ENTRIES,

@@ -14,10 +14,12 @@ from mvlvm.checks import check_integer
 from mvlvm.estimators import storage
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
 from mvlvm.estimators.fitting import fit_model, warn_of_empty_rows
+from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
 from mvlvm.estimators.start import starting_latents
+from mvlvm.estimators.structure import check_dimensions
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.gram import learned_gram
@@ -62,19 +64,22 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         scales = {name: view.scale for name, view in view_options.items()}
         scalings = fit_scalings(data.arrays, scales, data.layout.columns)
         Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in data.arrays.items()]
-        start = starting_latents(parameters["init"], Ys, options.n_components).to(options.dtype)
+        n_columns = {name: Y.shape[1] for name, Y in data.arrays.items()}
+        dimensions = check_dimensions(options.n_components, parameters["n_private"], n_columns)
+        named = dict(zip(data.names, Ys, strict=True))
+        start = starting_latents(parameters["init"], named, dimensions).to(options.dtype)
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
         plans = {name: ViewPlan(view.kernel, view.n_mixtures) for name, view in view_options.items()}
-        model = build_model(start, plans, n_points=options.n_points, generator=generator)
+        model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
         seen = [ObservedView(Y) for Y in Ys]
         empty = rows_without_entries(seen, len(start))
         model.latent.rest_at_prior(empty)
         warn_of_empty_rows(len(empty))
         history = fit_model(model, seen, options, view_options, generator)
         fitted_views = condition_on_data(model, seen, scalings, n_draws=options.n_draws_predict, seed=seed)
-        fitted = FittedModel(model, fitted_views, data.layout, seed)
+        fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
         self.adopt(fitted, record_fit(fitted, seen, history))
         self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
         return self
@@ -102,6 +107,20 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         with torch.no_grad():
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()
 
+    def factors(self) -> Any:
+        """Give the latents of the training rows as a DataFrame.
+
+        Rows have their labels. Columns are x0, x1 and so on for the dimensions that all views share, and the view's
+        name with a number, such as image:0, for those that one view has for itself.
+        """
+        check_is_fitted(self)
+        return factor_frame(self.model_)
+
+    def relevance(self) -> Any:
+        """Give `relevance_` as a DataFrame, views by latent dimensions."""
+        check_is_fitted(self)
+        return view_frame(self.relevance_, self.view_names_, self.model_)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, or into a folder; `mvlvm.load` reads it."""
         check_is_fitted(self)
@@ -126,8 +145,11 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         columns = list(next(iter(fitted.layout.columns.values()), []))
         if single and columns and all(isinstance(column, str) for column in columns):
             self.feature_names_in_ = np.asarray(columns, dtype=object)
-        self.embedding_ = latent.mean.detach().double().cpu().numpy()
-        self.embedding_std_ = latent.std.detach().double().cpu().numpy()
+        dimensions = fitted.dimensions
+        mean, std = (values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
+        self.embedding_, self.embedding_std_ = mean[:, dimensions.shared], std[:, dimensions.shared]
+        self.private_embedding_ = {view: mean[:, dimensions.of_view(view)] for view in dimensions.private}
+        self.private_embedding_std_ = {view: std[:, dimensions.of_view(view)] for view in dimensions.private}
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
             name: view.scaling.undo_variance(float(view.function.likelihood.noise_variance))
@@ -136,5 +158,6 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         }
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance
+        self.explained_variance_per_dimension_ = record.explained_per_dimension
         self.elbo_, self.history_ = record.elbo, record.history
         self.n_iter_, self.stop_reason_ = len(record.history["objective"]), record.stop_reason

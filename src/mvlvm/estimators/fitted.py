@@ -12,8 +12,10 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError
+from mvlvm.models.explained import explained_variance
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.private import Dimensions
 from mvlvm.models.tempering import Tempering, learn_tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
@@ -46,12 +48,14 @@ class FittedModel:
         views: view name -> what it takes to predict it.
         layout: the form in which the user gave the views.
         seed: of the draws that predictions make.
+        dimensions: which view sees which latent dimensions.
     """
 
     model: MultiViewLVM
     views: Mapping[str, FittedView]
     layout: Layout
     seed: int
+    dimensions: Dimensions
 
     @torch.no_grad()
     def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
@@ -110,12 +114,14 @@ class FitRecord:
         stop_reason: why it ended.
         elbo: the bound in nats, over many draws.
         explained_variance: view name -> share of its variance that the model explains.
+        explained_per_dimension: views by latent dimensions, what is lost of it when one of them is held at its mean.
     """
 
     history: Mapping[str, Float[np.ndarray, " T"]]
     stop_reason: str
     elbo: float
     explained_variance: Mapping[str, float]
+    explained_per_dimension: Float[np.ndarray, "V D"]
 
 
 @torch.no_grad()
@@ -171,19 +177,18 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
     """Note how the fit went, while the scaled views are still at hand."""
     model, latent = fitted.model, fitted.model.latent
     generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
-    entries = fitted.expected_entries()
     explained = {
-        name: 1 - float((seen.entries - seen.of(entries[name])).square().nansum() / _squares_around_mean(seen.entries))
-        for name, seen in zip(fitted.views, views, strict=True)
+        name: explained_variance(view.function.entries_at, latent, seen)
+        for (name, view), seen in zip(fitted.views.items(), views, strict=True)
     }
     elbo = model.elbo(views, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
     if not math.isfinite(elbo):
         raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
-    return FitRecord(history.as_arrays(), str(history.stop_reason), elbo, explained)
-
-
-def _squares_around_mean(Y: Float[Tensor, "N M"]) -> Tensor:
-    return (Y - Y.nanmean(dim=0)).square().nansum()
+    return FitRecord(
+        history.as_arrays(), str(history.stop_reason), elbo,
+        {name: shares.total for name, shares in explained.items()},
+        np.stack([_to_numpy(shares.by_dimension) for shares in explained.values()]),
+    )  # fmt: skip
 
 
 def _to_numpy(values: Tensor) -> np.ndarray:

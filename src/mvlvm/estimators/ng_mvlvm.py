@@ -19,14 +19,16 @@ class NGMVLVM(AbstractMultiViewLVM):
     Parameters that say "per view" also take a dict, view name -> value.
 
     Args:
-        n_components: latent dimensions, D.
+        n_components: latent dimensions that all views share, D.
+        n_private: view name -> latent dimensions that only this view sees; a view that is left out has none.
         n_mixtures: mixtures of a view's spectral density, Q; per view.
         n_points: spectral points per mixture, P (the paper's L / 2).
         kernel: "ngsm", or "sm" for a stationary spectral mixture; per view.
         likelihood: "gaussian"; per view.
         scale: "view" divides a view by one factor, for columns of like units such as pixels; "column" divides every
             column by its standard deviation; None only centres; "auto" chooses and says so in `scale_`; per view.
-        init: where the latent means start, "pca" or an (N, D) array.
+        init: where the latent means start, "pca" or an (N, D) array; with `n_private`, the array may also have a column
+            for every private dimension, after the shared ones, view by view.
         max_iter: the most steps to take.
         tol: stop when the bound rises by less than this, in nats per entry of the data, from one hundred steps to the
             next; 0 never stops early.
@@ -41,8 +43,10 @@ class NGMVLVM(AbstractMultiViewLVM):
         verbose: 1 shows a progress bar, in fits and for new rows.
 
     Attributes:
-        embedding_: (N, D) posterior means of the latents.
+        embedding_: (N, D) posterior means of the shared latents.
         embedding_std_: (N, D) their posterior standard deviations.
+        private_embedding_: view -> (N, k) posterior means of its private latents, for views that have some.
+        private_embedding_std_: view -> (N, k) their posterior standard deviations.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
         history_: column -> array over steps: "objective" (what was raised: the bound with its weights), "elbo",
             "reconstruction", "latent_kl", "seconds", "learning_rate".
@@ -50,7 +54,10 @@ class NGMVLVM(AbstractMultiViewLVM):
         stop_reason_: "converged", "max_iter" or "interrupted".
         noise_variance_: view -> noise variance in the data's units, averaged over the columns.
         explained_variance_: view -> share of the scaled view's variance that the model explains.
-        relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one.
+        explained_variance_per_dimension_: (V, D) what is lost of that share when one latent dimension is held at its
+            mean.
+        relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one. Private dimensions
+            come after the shared ones, view by view.
         scale_: view -> the scaling used.
         view_names_: the views in order; a list gives view0, view1 and so on.
         n_features_in_: columns of the view, or view -> columns if there are several.
@@ -74,6 +81,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         self,
         *,
         n_components: int = defaults.N_COMPONENTS,
+        n_private: Mapping[str, int] | None = None,
         n_mixtures: int | Mapping[str, int] = defaults.N_MIXTURES,
         n_points: int = defaults.N_POINTS,
         kernel: str | Mapping[str, str] = "ngsm",
@@ -93,6 +101,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.n_private = n_private
         self.n_mixtures = n_mixtures
         self.n_points = n_points
         self.kernel = kernel

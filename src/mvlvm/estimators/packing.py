@@ -16,6 +16,7 @@ from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.private import Dimensions
 from mvlvm.models.spectral_mixture import kernel_name
 from mvlvm.models.tempering import Tempering
 from mvlvm.models.view import AbstractView
@@ -31,6 +32,7 @@ Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
 _INIT = "parameter.init"
+_EXPLAINED = "explained_variance_per_dimension"
 # What each kind of weight posterior keeps of the weights' covariances.
 _COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
     WeightPosterior: ("covariance", "inflation"),
@@ -58,6 +60,7 @@ class Saved:
 def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Take a fitted estimator apart."""
     arrays = _pack_arrays(saved.fitted, saved.record)
+    arrays[_EXPLAINED] = saved.record.explained_per_dimension
     parameters = dict(saved.parameters)
     if not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
@@ -67,6 +70,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "views": _pack_views(saved.fitted),
         "layout": _pack_layout(saved.fitted.layout),
         "seed": saved.fitted.seed,
+        "n_private": dict(saved.fitted.dimensions.private),
         "elbo": saved.record.elbo,
         "stop_reason": saved.record.stop_reason,
         "explained_variance": dict(saved.record.explained_variance),
@@ -92,12 +96,14 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         views,
         Layout(Container(layout["container"]), layout["columns"], layout["index"]),
         header["seed"],
+        _unpack_dimensions(header, arrays),
     )
     record = FitRecord(
         history={name: arrays[f"history.{name}"] for name in header["history"]},
         stop_reason=header["stop_reason"],
         elbo=header["elbo"],
         explained_variance=header["explained_variance"],
+        explained_per_dimension=arrays.get(_EXPLAINED, np.full(_table_shape(header, arrays), np.nan)),
     )
     return Saved(header["estimator"], parameters, fitted, record)
 
@@ -154,7 +160,10 @@ def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     }
     plans = {view["name"]: _unpack_plan(i, view, arrays) for i, view in enumerate(header["views"])}
     generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
-    model = build_model(state["latent.mean"], plans, n_points=header["views"][0]["n_points"], generator=generator)
+    model = build_model(
+        state["latent.mean"], plans, n_points=header["views"][0]["n_points"], generator=generator,
+        dimensions=_unpack_dimensions(header, arrays),
+    )  # fmt: skip
     model.load_state_dict(state)
     return model
 
@@ -163,6 +172,16 @@ def _unpack_plan(i: int, view: Header, arrays: Arrays) -> ViewPlan:
     width = int(arrays[f"view.{i}.kept"].sum())
     likelihood = LIKELIHOODS[view.get("likelihood", Gaussian.name)].start(torch.eye(max(2, width))[:, :width].double())
     return ViewPlan(view["kernel"], view["n_mixtures"], likelihood)
+
+
+def _unpack_dimensions(header: Header, arrays: Arrays) -> Dimensions:
+    private = header.get("n_private", {})  # formats 1 to 3 knew none
+    return Dimensions(arrays["model.latent.mean"].shape[1] - sum(private.values()), private)
+
+
+def _table_shape(header: Header, arrays: Arrays) -> tuple[int, int]:
+    """Give the shape of a table of views and dimensions; formats 1 to 3 held none."""
+    return len(header["views"]), arrays["model.latent.mean"].shape[1]
 
 
 def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> FittedView:

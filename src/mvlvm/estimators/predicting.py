@@ -44,13 +44,13 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
             return_std: also give the standard deviations of the latents.
 
         Returns:
-            The (N, D) latents, or a pair of them, (mean, std).
+            The (N, D) latents, or a pair of them, (mean, std); of the dimensions that all views share.
 
         Raises:
             ViewError: the views are not those of training.
         """
         rows, _ = self._new_rows(views)
-        mean, std = rows.latents()
+        mean, std = (values[:, self.model_.dimensions.shared] for values in rows.latents())
         return (mean, std) if check_flag(return_std, "return_std") else mean
 
     def predict(

@@ -13,6 +13,7 @@ from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.private import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES
 from mvlvm.models.view import AbstractView
 from mvlvm.models.weight_view import WeightView
@@ -33,7 +34,12 @@ class ViewPlan(NamedTuple):
 
 
 def build_model(
-    start: Float[Tensor, "N D"], plans: Mapping[str, ViewPlan], *, n_points: int, generator: torch.Generator
+    start: Float[Tensor, "N D"],
+    plans: Mapping[str, ViewPlan],
+    *,
+    n_points: int,
+    generator: torch.Generator,
+    dimensions: Dimensions | None = None,
 ) -> MultiViewLVM:
     """Make an untrained model, in the precision and on the device of `start`.
 
@@ -42,8 +48,12 @@ def build_model(
         plans: view name -> what it is made of.
         n_points: spectral points per mixture.
         generator: draws the mixture means to start from, and the base draws of views that keep theirs.
+        dimensions: which view sees which latent dimensions; None if all see all.
     """
     views = [_build_view(name, plan, start.shape[1], n_points, generator) for name, plan in plans.items()]
+    if dimensions is not None:
+        for view in views:
+            view.mixture.see(dimensions.seen_by(view.name))
     return MultiViewLVM(GaussianLatent(start, defaults.START_LATENT_STD), views).to(start)
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
@@ -15,7 +15,25 @@ from mvlvm.spectral.stationary import StationaryMixture, stationary_sample
 
 
 class AbstractMixture(nn.Module, ABC):
-    """A learnable spectral density."""
+    """A learnable spectral density.
+
+    A view that does not see a latent dimension has all its frequencies at zero there: the density has neither mean nor
+    spread in it, and the features do not change along it.
+
+    Args:
+        n_components: D; all of them are seen until `see` says otherwise.
+    """
+
+    seen: Float[Tensor, " D"]
+
+    def __init__(self, n_components: int) -> None:
+        super().__init__()
+        # which dimensions a view sees is known from the model's layout, so it is no part of a saved state
+        self.register_buffer("seen", torch.ones(n_components), persistent=False)
+
+    def see(self, dimensions: Bool[Tensor, " D"]) -> None:
+        """Say which latent dimensions the view sees."""
+        self.seen = dimensions.to(self.seen)
 
     @abstractmethod
     def density(self) -> BivariateMixture | StationaryMixture:
@@ -44,7 +62,7 @@ class SpectralMixture(AbstractMixture):
     """
 
     def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
-        super().__init__()
+        super().__init__(n_components)
         self.raw_alpha = _start_weights(n_mixtures)
         self.mu1 = _start_means(n_mixtures, n_components, generator)
         self.mu2 = _start_means(n_mixtures, n_components, generator)
@@ -55,8 +73,9 @@ class SpectralMixture(AbstractMixture):
     def density(self) -> BivariateMixture:
         """Give the density that the parameters stand for."""
         return BivariateMixture(
-            alpha=positive(self.raw_alpha), mu1=self.mu1, mu2=self.mu2,
-            sigma1=positive(self.raw_sigma1), sigma2=positive(self.raw_sigma2), rho=correlation(self.raw_rho),
+            alpha=positive(self.raw_alpha), mu1=self.seen * self.mu1, mu2=self.seen * self.mu2,
+            sigma1=self.seen * positive(self.raw_sigma1), sigma2=self.seen * positive(self.raw_sigma2),
+            rho=correlation(self.raw_rho),
         )  # fmt: skip
 
     def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "2 Q P D"]:
@@ -79,14 +98,16 @@ class TiedSpectralMixture(AbstractMixture):
     """
 
     def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
-        super().__init__()
+        super().__init__(n_components)
         self.raw_alpha = _start_weights(n_mixtures)
         self.mu = _start_means(n_mixtures, n_components, generator)
         self.raw_sigma = _start_deviations(n_mixtures, n_components)
 
     def density(self) -> StationaryMixture:
         """Give the density that the parameters stand for."""
-        return StationaryMixture(alpha=positive(self.raw_alpha), mu=self.mu, sigma=positive(self.raw_sigma))
+        return StationaryMixture(
+            alpha=positive(self.raw_alpha), mu=self.seen * self.mu, sigma=self.seen * positive(self.raw_sigma)
+        )
 
     def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "1 Q P D"]:
         """Draw the one epsilon that both frequencies share."""

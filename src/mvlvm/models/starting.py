@@ -7,12 +7,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import ViewError
+from mvlvm.models.rotation import turn_towards_views
 
 # Singular values below this share of the largest are rounding.
-_RANK_TOLERANCE = 1e-6
+RANK_TOLERANCE = 1e-6
 # A start need not be exact: gaps are filled until they change by less than a hundredth, and not for ever.
 _COMPLETION_ROUNDS = 50
 _COMPLETION_TOLERANCE = 1e-2
+# Two dimensions are a picture, which shows the same however it is turned; more are read axis by axis.
+_MOST_TO_LOOK_AT = 2
 
 
 def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
@@ -29,17 +32,41 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     Raises:
         ViewError: the views together have fewer than D directions.
     """
-    Z = torch.cat([Y / torch.linalg.matrix_norm(Y.nan_to_num(nan=0.0)) for Y in Ys], dim=1)
-    left, singular_values = _leading_left_vectors(_completed(Z, n_components), n_components)
-    rank = int((singular_values > _RANK_TOLERANCE * singular_values[0]).sum())
+    return unit_variance(_components(complete_views(Ys, n_components), n_components))
+
+
+def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+    """Give the start of `pca_start`, turned where that makes some components belong to some views alone.
+
+    How, and when not, says `models/rotation.py`. One or two components are never turned.
+    """
+    filled = complete_views(Ys, n_components)
+    left = _components(filled, n_components)
+    return unit_variance(turn_towards_views(left, filled) if n_components > _MOST_TO_LOOK_AT else left)
+
+
+def _components(filled: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), n_components)
+    rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
             f"n_components={n_components} is too large for the PCA start: the centred views together have rank {rank}, "
-            f"not counting directions below {_RANK_TOLERANCE:g} of the largest. "
+            f"not counting directions below {RANK_TOLERANCE:g} of the largest. "
             f"Give n_components <= {rank}, or pass an array as init."
         )
+    return left
+
+
+def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+    """Scale unit vectors to unit variance, their entries of largest magnitude positive."""
     sign = left.gather(0, left.abs().argmax(dim=0, keepdim=True)).sign()
-    return left * sign * len(Z) ** 0.5
+    return left * sign * len(left) ** 0.5
+
+
+def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float[Tensor, "N _"], ...]:
+    """Divide every view by its norm, and fill the gaps of all with the best matrix of a given rank."""
+    Z = torch.cat([Y / torch.linalg.matrix_norm(Y.nan_to_num(nan=0.0)) for Y in Ys], dim=1)
+    return _completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1)
 
 
 def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
@@ -49,14 +76,14 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
         return Z
     filled = Z.nan_to_num(nan=0.0)
     for _ in range(_COMPLETION_ROUNDS):
-        left, _ = _leading_left_vectors(filled, rank)
+        left, _ = leading_left_vectors(filled, rank)
         before, filled = filled, torch.where(missing, left @ (left.T @ filled), Z)
         if torch.linalg.matrix_norm(filled - before) <= _COMPLETION_TOLERANCE * torch.linalg.matrix_norm(filled):
             break
     return filled
 
 
-def _leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+def leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
     """Give the first left singular vectors and values, from the smaller of the two Gram matrices."""
     N, M = Z.shape
     values, vectors = torch.linalg.eigh(Z @ Z.T if N <= M else Z.T @ Z)

@@ -77,6 +77,10 @@ class ViewFunction:
             return self.mean(mean, std)
         return self.likelihood.respond(*self.predict(mean, std, draws)).mean
 
+    def entries_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        """Give the expected entries roughly: where they are not the function itself, latents are taken as certain."""
+        return self.entries(mean, std, [mean])
+
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
         strength = X.double().var(dim=0) * sum(

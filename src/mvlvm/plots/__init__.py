@@ -6,15 +6,18 @@ from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
 from mvlvm.plots.overview import plot_overview
 from mvlvm.plots.reliability import plot_reliability
+from mvlvm.plots.structure import plot_explained_variance, plot_relevance
 from mvlvm.plots.style import write
 
 __all__ = [
     "plot_bounds",
     "plot_contact_sheet",
+    "plot_explained_variance",
     "plot_kernels",
     "plot_labelled_latents",
     "plot_latents_along_curve",
     "plot_overview",
+    "plot_relevance",
     "plot_reliability",
     "write",
 ]

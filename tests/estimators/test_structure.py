@@ -1,0 +1,123 @@
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mvlvm
+from mvlvm import MVARFLVM, NGMVLVM, ViewError
+from mvlvm.datasets import load
+
+QUICK = {"max_iter": 15, "tol": 0.0, "n_points": 8, "random_state": 0}
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load("shared-private", n_samples=50, n_features=6, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def structured(data):
+    return NGMVLVM(n_components=2, n_private={"b": 2}, **QUICK).fit(data)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_private", [{"a": 1, "b": 1}, None], ids=["told", "not told"])
+def test_a_shared_and_two_private_factors_are_found(n_private, seed):
+    data = load("shared-private", n_samples=200, random_state=seed)
+    truth = np.hstack([data.truth["shared"], data.truth["private"]["a"], data.truth["private"]["b"]])
+    n_components = 3 if n_private is None else 1
+    est = NGMVLVM(
+        n_components=n_components, n_private=n_private, max_iter=300, tol=0.0, n_points=25, n_draws_predict=1,
+        random_state=seed,
+    ).fit(data)  # fmt: skip
+    used = est.relevance_ >= 0.05 * est.relevance_.max(axis=1, keepdims=True)
+    patterns = ([True, True], [True, False], [False, True])
+    order = [np.flatnonzero((used.T == pattern).all(axis=1)).item() for pattern in patterns]
+    correlations = np.abs(np.corrcoef(est.factors().to_numpy()[:, order].T, truth.T)[:3, 3:])
+    assert correlations.diagonal().min() > 0.9
+    assert (correlations - np.diag(correlations.diagonal())).max() < 0.25
+
+
+def test_the_embedding_is_the_shared_part_and_private_parts_go_by_view(structured, data):
+    assert structured.embedding_.shape == structured.embedding_std_.shape == (50, 2)
+    assert {view: X.shape for view, X in structured.private_embedding_.items()} == {"b": (50, 2)}
+    assert {view: X.shape for view, X in structured.private_embedding_std_.items()} == {"b": (50, 2)}
+    assert structured.relevance_.shape == structured.explained_variance_per_dimension_.shape == (2, 4)
+    np.testing.assert_array_equal(structured.relevance_[0, 2:], 0)
+    np.testing.assert_array_equal(structured.explained_variance_per_dimension_[0, 2:], 0)
+    assert (structured.relevance_[1] > 0).all()
+    mean, std = structured.transform({"a": data["a"][:5]}, return_std=True)
+    assert mean.shape == std.shape == (5, 2)
+    assert structured.predict({"a": data["a"][:5]}, target="b").shape == (5, 6)
+
+
+def test_without_private_dimensions_there_are_none(fitted):
+    assert fitted.private_embedding_ == {}
+    assert fitted.embedding_.shape == (60, 2)
+
+
+def test_private_dimensions_are_saved(structured, data, tmp_path):
+    structured.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    assert loaded.n_private == {"b": 2}
+    np.testing.assert_array_equal(loaded.embedding_, structured.embedding_)
+    np.testing.assert_array_equal(loaded.private_embedding_["b"], structured.private_embedding_["b"])
+    np.testing.assert_array_equal(loaded.private_embedding_std_["b"], structured.private_embedding_std_["b"])
+    np.testing.assert_array_equal(loaded.relevance_, structured.relevance_)
+    np.testing.assert_array_equal(
+        loaded.explained_variance_per_dimension_, structured.explained_variance_per_dimension_
+    )
+    np.testing.assert_array_equal(loaded.kernel_matrix("a"), structured.kernel_matrix("a"))
+    views = {"b": data["b"][:4]}
+    np.testing.assert_array_equal(loaded.transform(views), structured.transform(views))
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_an_array_starts_the_shared_dimensions_or_all(n_columns, data):
+    start = RNG.normal(size=(50, n_columns))
+    est = MVARFLVM(n_private={"a": 1, "b": 1}, n_components=1, init=start, **QUICK | {"learning_rate": 1e-6}).fit(data)
+    found = est.factors().to_numpy()
+    np.testing.assert_allclose(found[:, :n_columns], start, atol=1e-3)
+
+
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize(
+    ("n_private", "error", "message"),
+    [
+        (1, ValueError, "n_private must be None, or a dict of view names.*Got 1. The views are: a, b"),
+        ({"c": 1}, ValueError, "n_private must name views. Got 'c'. The views are: a, b"),
+        ({"a": -1}, ValueError, "n_private must be an integer of at least 0. Got -1"),
+        ({"a": 1.5}, ValueError, "n_private must be an integer of at least 0. Got 1.5"),
+        ({"a": 7}, ViewError, r"n_private gives view 'a' 7 dimensions of its own, more than its 6 column\(s\)"),
+    ],
+)
+def test_private_dimensions_that_cannot_be_are_refused_in_a_sentence(n_private, error, message, data):
+    with pytest.raises(error, match=message):
+        NGMVLVM(n_private=n_private, **QUICK).fit(data)
+
+
+def test_a_start_of_another_width_is_refused(data):
+    with pytest.raises(ValueError, match=r"shape \(50, 1\), rows by n_components, or 3 columns with the private ones"):
+        NGMVLVM(n_components=1, n_private={"a": 1, "b": 1}, init=np.zeros((50, 2)), **QUICK).fit(data)
+
+
+def test_factors_and_relevance_have_names(structured, data):
+    factors, relevance = structured.factors(), structured.relevance()
+    assert list(factors.columns) == list(relevance.columns) == ["x0", "x1", "b:0", "b:1"]
+    assert list(relevance.index) == ["a", "b"]
+    np.testing.assert_array_equal(relevance, structured.relevance_)
+    np.testing.assert_array_equal(factors[["x0", "x1"]], structured.embedding_)
+    np.testing.assert_array_equal(factors[["b:0", "b:1"]], structured.private_embedding_["b"])
+    rows = [f"cell {n}" for n in range(50)]
+    labelled = NGMVLVM(**QUICK | {"max_iter": 1}).fit(pd.DataFrame(data["a"], index=rows))
+    assert list(labelled.factors().index) == rows
+
+
+def test_without_pandas_tables_are_refused_in_a_sentence(structured, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="Giving factors as a DataFrame needs pandas, which is not installed"):
+        structured.factors()
+    with pytest.raises(ModuleNotFoundError, match="Giving relevance as a DataFrame needs pandas"):
+        structured.relevance()
