@@ -178,7 +178,7 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
     model, latent = fitted.model, fitted.model.latent
     generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
     explained = {
-        name: explained_variance(view.function.entries_at, latent, seen)
+        name: explained_variance(view.function.entries, latent, seen)
         for (name, view), seen in zip(fitted.views.items(), views, strict=True)
     }
     elbo = model.elbo(views, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()

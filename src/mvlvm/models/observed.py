@@ -63,11 +63,6 @@ class ObservedView:
         """Take over better guesses for the hidden entries."""
         self.Y = Z.detach()
 
-    def squares(self, residuals: Float[Tensor, "R M"]) -> Float[Tensor, ""]:
-        """Give the sum of squares over the observed entries."""
-        squared = residuals.square()
-        return (squared if self.hidden is None else squared.masked_fill(self.hidden, 0.0)).sum()
-
 
 def rows_without_entries(views: Sequence[ObservedView], n_samples: int) -> Int[Tensor, " R"]:
     """Give the rows of which no view has an entry."""

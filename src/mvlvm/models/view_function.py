@@ -59,10 +59,6 @@ class ViewFunction:
         variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
         return Linear(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
 
-    def mean(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the mean of `predict` alone."""
-        return torch.stack([posterior.mean_at(mean, std) for posterior in self.posteriors]).mean(dim=0)
-
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw rows at latents; each takes the function of one of the spectral draws."""
         functions = torch.stack([posterior.draw(X, generator) for posterior in self.posteriors])
@@ -70,16 +66,21 @@ class ViewFunction:
         return self.likelihood.sample(functions[which, torch.arange(len(X), device=X.device)], generator)
 
     def entries(
-        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
+        self,
+        mean: Float[Tensor, "N D"],
+        std: Float[Tensor, "N D"],
+        draws: Sequence[Float[Tensor, "N D"]] | None = None,
     ) -> Float[Tensor, "N M"]:
-        """Give the expected entries at normally distributed latents; `draws` as in `predict`."""
-        if self.likelihood.real_valued:
-            return self.mean(mean, std)
-        return self.likelihood.respond(*self.predict(mean, std, draws)).mean
+        """Give the expected entries at normally distributed latents.
 
-    def entries_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the expected entries roughly: where they are not the function itself, latents are taken as certain."""
-        return self.entries(mean, std, [mean])
+        Args:
+            mean: the latents' means.
+            std: their standard deviations.
+            draws: draws of the latents, for entries that are no linear function of f; None takes the means for certain.
+        """
+        if self.likelihood.real_valued:
+            return torch.stack([posterior.mean_at(mean, std) for posterior in self.posteriors]).mean(dim=0)
+        return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""

@@ -107,6 +107,12 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     return Scaling(mean, factor, kept, seen, chosen)
 
 
+def unscaled(scaling: Scaling) -> Scaling:
+    """Give a scaling that only leaves columns out, for counts, classes and the like."""
+    mean = np.where(scaling.kept, 0.0, scaling.mean)
+    return Scaling(mean, np.ones_like(mean), scaling.kept, scaling.seen, None)
+
+
 def choose_scale(Y: Float[np.ndarray, "N M"]) -> Scale:
     """Guess whether a view's columns share one unit, so that differences in their spread mean something.
 

@@ -1,0 +1,71 @@
+"""From what a user hands over to what the model is fitted to: likelihoods chosen, labels encoded, numbers scaled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.likelihoods.known import LIKELIHOODS
+from mvlvm.views.checking import as_views
+from mvlvm.views.classes import Encoding, fit_encodings
+from mvlvm.views.container import Views
+from mvlvm.views.kinds import Guess
+from mvlvm.views.label_forms import as_label_view
+from mvlvm.views.resolving import resolve_likelihoods
+from mvlvm.views.scaling import Scaling, fit_scalings, unscaled
+
+
+@dataclass(frozen=True)
+class PreparedViews:
+    """Views as they came, and as likelihoods take them.
+
+    Attributes:
+        data: the views as they came; columns of classes are label views, whatever they looked like.
+        guesses: view name -> likelihood, and why it was chosen.
+        encodings: view name -> how its values are written for its likelihood.
+    """
+
+    data: Views
+    guesses: Mapping[str, Guess]
+    encodings: Mapping[str, Encoding]
+
+    @property
+    def likelihoods(self) -> dict[str, str]:
+        """View name -> likelihood."""
+        return {name: guess.likelihood for name, guess in self.guesses.items()}
+
+    def encoded(self) -> dict[str, Float[np.ndarray, "N _"]]:
+        """Give every view as its likelihood takes it."""
+        return {name: self.encodings[name].encode(name, Y) for name, Y in self.data.arrays.items()}
+
+
+def prepare_views(views: Any, likelihood: Any) -> PreparedViews:
+    """Let views in, and choose what they are.
+
+    Args:
+        views: as a user gives them.
+        likelihood: what was asked for, one for all views or view name -> likelihood.
+    """
+    data = as_views(views)
+    guesses = resolve_likelihoods(likelihood, data)
+    for name, guess in guesses.items():
+        if guess.likelihood == "categorical" and data.arrays[name].shape[1] == 1:
+            data = as_label_view(data, name)
+    likelihoods = {name: guess.likelihood for name, guess in guesses.items()}
+    return PreparedViews(data, guesses, fit_encodings(data, likelihoods))
+
+
+def choose_scalings(prepared: PreparedViews, scales: Mapping[str, Any]) -> dict[str, Scaling]:
+    """Choose how views are centred and scaled; counts, classes and the like are not."""
+    wanted = {name: scales[name] if _is_real(prepared, name) else None for name in scales}
+    columns = {name: labels for name, labels in prepared.data.layout.columns.items()} | prepared.data.classes
+    scalings = fit_scalings(prepared.encoded(), wanted, columns)
+    return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
+
+
+def _is_real(prepared: PreparedViews, name: str) -> bool:
+    return LIKELIHOODS[prepared.guesses[name].likelihood].real_valued
