@@ -6,7 +6,7 @@ NaN is missing and adds zero. A variance of exactly zero is allowed: f is then k
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -81,7 +81,7 @@ class AbstractLikelihood(AbstractDensities):
 
     @classmethod
     @abstractmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "AbstractLikelihood":
         """Give a likelihood with parameters to begin training with, from the data."""
 
     @abstractmethod

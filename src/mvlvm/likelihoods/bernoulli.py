@@ -1,6 +1,6 @@
 """Entries that are 0 or 1: y is 1 with probability sigma(f) = 1 / (1 + e^-f)."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,7 @@ class Bernoulli(AbstractLikelihood):
     name: ClassVar[str] = "bernoulli"
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "Bernoulli":
         """Give the likelihood; there is nothing to learn."""
         return cls()
 

@@ -1,6 +1,6 @@
 """One of C classes, as a row with a one in the column of its class and zeros elsewhere: p(c | f) = softmax_c(f)."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,7 +23,7 @@ class Categorical(AbstractLikelihood):
     name: ClassVar[str] = "categorical"
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "Categorical":
         """Give the likelihood; there is nothing to learn."""
         return cls()
 

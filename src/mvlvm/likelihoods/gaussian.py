@@ -1,7 +1,7 @@
 """Real entries with normal noise of one variance s for the whole view."""
 
 import math
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -26,7 +26,7 @@ class Gaussian(AbstractLikelihood):
         self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
         """Start where collapsed views do: a small share of the columns' variance is noise."""
         mean, count = column_means(Y)
         variance = ((Y - mean).square().nansum(dim=0) / count).mean().item()

@@ -3,7 +3,7 @@ r"""Counts whose mean is e^f and that vary more than a Poisson variable: var = m
 $$ \log p(y | f) = \log\frac{\Gamma(y + r)}{\Gamma(r)\, y!} + y (f - \log r) - (y + r)\,\mathrm{softplus}(f - \log r) $$
 """
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -34,7 +34,7 @@ class NegativeBinomial(AbstractLikelihood):
         self.raw_dispersion = nn.Parameter(raw.to(dispersion.device))
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "NegativeBinomial":
         """Estimate r by the moments of every column, r = mu^2 / (var - mu)."""
         mean, count = column_means(Y)
         variance = (Y - mean).square().nansum(dim=0) / (count - 1).clamp(min=1)

@@ -1,6 +1,6 @@
 """Counts whose mean is e^f."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,7 @@ class Poisson(AbstractLikelihood):
     name: ClassVar[str] = "poisson"
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "Poisson":
         """Give the likelihood; there is nothing to learn."""
         return cls()
 

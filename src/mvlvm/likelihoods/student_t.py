@@ -5,7 +5,7 @@ $$ \log p(y | f) = \log\frac{\Gamma(\frac{\nu + 1}2)}{\Gamma(\frac\nu2) \sqrt{\p
 """
 
 import math
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -41,7 +41,7 @@ class StudentT(AbstractLikelihood):
         self.raw_degrees = nn.Parameter(torch.tensor(raw_positive(degrees_of_freedom - _FEWEST_DEGREES)))
 
     @classmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> Self:
+    def start(cls, Y: Float[Tensor, "N M"]) -> "StudentT":
         """Start where Gaussian views do, with a share of a variance that wild entries do not raise."""
         deviation = (Y - Y.nanmedian(dim=0).values).abs().nanmedian(dim=0).values / _NORMAL_DEVIATION
         variance = deviation.nan_to_num(nan=0.0).square().mean().item()
