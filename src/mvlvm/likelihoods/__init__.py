@@ -7,6 +7,7 @@ from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.likelihoods.negative_binomial import NegativeBinomial
 from mvlvm.likelihoods.poisson import Poisson
+from mvlvm.likelihoods.student_t import StudentT
 
 __all__ = [
     "LIKELIHOODS",
@@ -17,4 +18,5 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "Response",
+    "StudentT",
 ]

@@ -6,7 +6,9 @@ from mvlvm.likelihoods.categorical import Categorical
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.negative_binomial import NegativeBinomial
 from mvlvm.likelihoods.poisson import Poisson
+from mvlvm.likelihoods.student_t import StudentT
 
 LIKELIHOODS: dict[str, type[AbstractLikelihood]] = {
-    likelihood.name: likelihood for likelihood in (Gaussian, Bernoulli, Poisson, NegativeBinomial, Categorical)
+    likelihood.name: likelihood
+    for likelihood in (Gaussian, StudentT, Bernoulli, Poisson, NegativeBinomial, Categorical)
 }
