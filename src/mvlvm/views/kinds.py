@@ -14,14 +14,14 @@ _FEW_ENTRIES = 10
 _MOST = 0.5
 # Counts are dispersed if their variances are so many times their means, all columns together.
 _DISPERSED = 1.5
-# A scale has an upper end: at least so large where it starts at zero, and held by so many entries, which must be such a
-# share of those that are not zero. The largest of many counts is reached once or twice.
-_SMALLEST_END, _TIMES_AT_END, _SHARE_AT_END = 4, 10, 0.001
+# A scale has an upper end: at least so large where it starts at zero, held by so many entries, and with nothing beyond
+# it where a tail would have so many more. The largest of many counts is reached once or twice.
+_SMALLEST_END, _TIMES_AT_END, _MISSING_BEYOND = 4, 10, 8
 # Grey levels and scores that stay above zero: so many columns, less than this share of the skewness that counts have.
 _MANY_COLUMNS, _LITTLE_SKEWED = 10, 0.25
 # Tails are heavy if such a share of entries lies so many robust standard deviations out, in a good part of the
 # columns. A Gaussian has 2e-9 there, the exponential 0.001, Student's t with three degrees of freedom 0.006.
-_FAR_OUT, _HEAVY_SHARE, _GOOD_PART = 6.0, 0.004, 0.25
+_FAR_OUT, _HEAVY_SHARE, _GOOD_PART, _FEW_OUTLIERS = 6.0, 0.004, 0.25, 3
 # A column in which one value makes up so much has no spread that its median deviation could measure.
 _REPEATED = 0.2
 # The median of the absolute deviations of a Gaussian, times this, is its standard deviation.
@@ -58,7 +58,7 @@ def guess_likelihood(Y: Float[np.ndarray, "N M"]) -> Guess:
     share = _share_far_out(_varying(Y))
     if share > _HEAVY_SHARE:
         return Guess("student-t", f"heavy tails: {share:.1%} of the entries lie far out")
-    return Guess("gaussian", "continuous, without heavy tails")
+    return Guess("gaussian", "measurements without heavy tails")
 
 
 def is_one_hot(Y: Float[np.ndarray, "N M"]) -> bool:
@@ -112,11 +112,15 @@ def _guess_whole_numbers(Y: Float[np.ndarray, "N R"]) -> Guess:
 
 
 def _end_of_scale(Y: Float[np.ndarray, "N R"]) -> float | None:
-    """Give the largest value if many entries hold it, None if it is the end of a tail."""
-    end, n_nonzero = float(np.nanmax(Y)), int((Y > 0).sum())
-    times = int(np.sum(end == Y))
+    """Give the largest value if many entries hold it, None if it is the end of a tail.
+
+    A tail that thins out from b to a entries in its last step has about a²/b in the next one.
+    """
+    end = float(np.nanmax(Y))
+    times, times_below = int(np.sum(end == Y)), int(np.sum(end - 1 == Y))
     large = end >= _SMALLEST_END or np.nanmin(Y) > 0
-    return end if large and times >= max(_TIMES_AT_END, _SHARE_AT_END * n_nonzero) else None
+    cut = times >= _TIMES_AT_END and times**2 > _MISSING_BEYOND * times_below
+    return end if large and cut else None
 
 
 def _look_like_scores(
@@ -133,7 +137,7 @@ def _look_like_scores(
 
 
 def _share_far_out(Y: Float[np.ndarray, "N R"]) -> float:
-    """Give the share of entries far out in the tails; zero if few columns have such entries.
+    """Give the share of entries far out in the tails; zero if there are few, or in few columns.
 
     Each side of the median has a spread of its own, so that a skewed column is not taken for one with heavy tails.
     """
@@ -144,7 +148,7 @@ def _share_far_out(Y: Float[np.ndarray, "N R"]) -> float:
             continue
         out = int(_far_out(entries).sum())
         far, seen, measured, with_far = far + out, seen + len(entries), measured + 1, with_far + (out > 0)
-    return far / seen if measured and with_far > _GOOD_PART * measured else 0.0
+    return far / seen if far >= _FEW_OUTLIERS and with_far > _GOOD_PART * measured else 0.0
 
 
 def _far_out(entries: Float[np.ndarray, " E"]) -> Bool[np.ndarray, " E"]:
