@@ -47,7 +47,10 @@ def test_wide_views_reconstruct_identical_arrays(tmp_path):
     np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
 
 
-@pytest.mark.parametrize(("version", "absent"), [(1, ("seen", "inflation", "per_dimension")), (2, ("per_dimension",)), (3, ("per_dimension",))])
+@pytest.mark.parametrize(
+    ("version", "absent"),
+    [(1, ("seen", "inflation", "per_dimension")), (2, ("per_dimension",)), (3, ("per_dimension",))],
+)
 def test_models_of_older_formats_are_read(version, absent, fitted, tmp_path):
     path = tmp_path / "model.safetensors"
     fitted.save(path)

@@ -34,7 +34,7 @@ def test_a_shared_and_two_private_factors_are_found(n_private, seed):
     ).fit(data)  # fmt: skip
     used = est.relevance_ >= 0.05 * est.relevance_.max(axis=1, keepdims=True)
     patterns = ([True, True], [True, False], [False, True])
-    order = [np.flatnonzero((used.T == pattern).all(axis=1)).item() for pattern in patterns]
+    order = [np.flatnonzero((pattern == used.T).all(axis=1)).item() for pattern in patterns]
     correlations = np.abs(np.corrcoef(est.factors().to_numpy()[:, order].T, truth.T)[:3, 3:])
     assert correlations.diagonal().min() > 0.9
     assert (correlations - np.diag(correlations.diagonal())).max() < 0.25

@@ -18,15 +18,16 @@ from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
+from mvlvm.estimators.preparing import choose_scalings, prepare_views
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.structure import check_dimensions
 from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.gram import learned_gram
 from mvlvm.models.observed import ObservedView, rows_without_entries
+from mvlvm.models.starting import start_values
 from mvlvm.randomness import Stream, make_generator, seed_from
-from mvlvm.views.checking import as_views
-from mvlvm.views.scaling import fit_scalings
 
 # typing.Self would do, were it not for the run-time shape checks, which cannot read it.
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
@@ -59,26 +60,34 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         """
         parameters = self.get_params(deep=False)
         options = check_fit_options(parameters)
-        data = as_views(views)
+        prepared = prepare_views(views, parameters["likelihood"])
+        data = prepared.data
         view_options = check_view_options(parameters, self._kernel(), data.names)
         scales = {name: view.scale for name, view in view_options.items()}
-        scalings = fit_scalings(data.arrays, scales, data.layout.columns)
-        Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in data.arrays.items()]
-        n_columns = {name: Y.shape[1] for name, Y in data.arrays.items()}
+        scalings = choose_scalings(prepared, scales)
+        arrays = prepared.encoded()
+        Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in arrays.items()]
+        likelihoods = [LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in zip(arrays, Ys, strict=True)]
+        n_columns = {name: Y.shape[1] for name, Y in arrays.items()}
         dimensions = check_dimensions(options.n_components, parameters["n_private"], n_columns)
-        named = dict(zip(data.names, Ys, strict=True))
+        named = {name: start_values(Y, lik) for name, Y, lik in zip(arrays, Ys, likelihoods, strict=True)}
         start = starting_latents(parameters["init"], named, dimensions).to(options.dtype)
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
-        plans = {name: ViewPlan(view.kernel, view.n_mixtures) for name, view in view_options.items()}
+        plans = {
+            name: ViewPlan(view.kernel, view.n_mixtures, likelihood)
+            for (name, view), likelihood in zip(view_options.items(), likelihoods, strict=True)
+        }
         model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
         seen = [ObservedView(Y) for Y in Ys]
         empty = rows_without_entries(seen, len(start))
         model.latent.rest_at_prior(empty)
         warn_of_empty_rows(len(empty))
         history = fit_model(model, seen, options, view_options, generator)
-        fitted_views = condition_on_data(model, seen, scalings, n_draws=options.n_draws_predict, seed=seed)
+        fitted_views = condition_on_data(
+            model, seen, prepared.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
+        )
         fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
         self.adopt(fitted, record_fit(fitted, seen, history))
         self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
@@ -138,7 +147,7 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         latent, views = fitted.model.latent, fitted.views
         self.model_, self._record = fitted, record
         self.view_names_ = list(views)
-        widths = {name: len(view.scaling.mean) for name, view in views.items()}
+        widths = {name: view.n_columns for name, view in views.items()}
         single = fitted.layout.container.single
         self.n_features_in_ = next(iter(widths.values())) if single else widths
         vars(self).pop("feature_names_in_", None)
@@ -150,6 +159,9 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         self.embedding_, self.embedding_std_ = mean[:, dimensions.shared], std[:, dimensions.shared]
         self.private_embedding_ = {view: mean[:, dimensions.of_view(view)] for view in dimensions.private}
         self.private_embedding_std_ = {view: std[:, dimensions.of_view(view)] for view in dimensions.private}
+        self.likelihood_ = {name: view.function.likelihood.name for name, view in views.items()}
+        self.likelihood_parameters_ = {name: view.likelihood_parameters() for name, view in views.items()}
+        self.classes_ = {name: list(form.classes) for name, form in fitted.layout.labels.items()}
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
             name: view.scaling.undo_variance(float(view.function.likelihood.noise_variance))

@@ -20,6 +20,7 @@ from mvlvm.models.tempering import Tempering, learn_tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History
+from mvlvm.views.classes import Encoding
 from mvlvm.views.interop import Layout
 from mvlvm.views.scaling import Scaling
 
@@ -29,14 +30,25 @@ class FittedView:
     """One view after training.
 
     Attributes:
-        scaling: between the data's units and the model's.
+        encoding: between the values of the data and those of the likelihood.
+        scaling: between the likelihood's values and the model's units.
         function: from latents to the view, in the model's units.
         tempering: how much a row's likelihood counts when this view of it is predicted.
     """
 
+    encoding: Encoding
     scaling: Scaling
     function: ViewFunction
     tempering: Tempering
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the view as it came."""
+        return self.encoding.width_at_door(len(self.scaling.mean))
+
+    def likelihood_parameters(self) -> dict[str, np.ndarray]:
+        """Give the parameters that the likelihood has learned, by name, in the model's units."""
+        return {name: _to_numpy(value.detach().double()) for name, value in self.function.likelihood.describe().items()}
 
 
 @dataclass(frozen=True)
@@ -87,9 +99,8 @@ class FittedModel:
         """Draw rows from the model, in the data's units."""
         mean, generator = self.model.latent.mean, self._generator(seed, Stream.SAMPLES)
         X = torch.randn((n_samples, mean.shape[1]), generator=generator, dtype=mean.dtype, device=mean.device)
-        return {
-            name: view.scaling.undo(_to_numpy(view.function.sample(X, generator))) for name, view in self.views.items()
-        }
+        draws = {name: _to_numpy(view.function.sample(X, generator)) for name, view in self.views.items()}
+        return {name: self.views[name].encoding.decode(self.views[name].scaling.undo(Y)) for name, Y in draws.items()}
 
     @torch.no_grad()
     def relevance(self) -> Float[np.ndarray, "V D"]:
@@ -126,13 +137,20 @@ class FitRecord:
 
 @torch.no_grad()
 def condition_on_data(
-    model: MultiViewLVM, views: Sequence[ObservedView], scalings: Mapping[str, Scaling], *, n_draws: int, seed: int
+    model: MultiViewLVM,
+    views: Sequence[ObservedView],
+    encodings: Mapping[str, Encoding],
+    scalings: Mapping[str, Scaling],
+    *,
+    n_draws: int,
+    seed: int,
 ) -> dict[str, FittedView]:
     """Condition the views' weights on the data, so that the model can predict without them.
 
     Args:
         model: trained.
         views: what was seen.
+        encodings: view name -> encoding.
         scalings: view name -> scaling.
         n_draws: spectral draws to average over.
         seed: of the draws.
@@ -151,7 +169,7 @@ def condition_on_data(
     ]
     tempering = _tempering_or_none(model, views, make_generator(seed, Stream.TEMPERING, device))
     return {
-        name: FittedView(scalings[name], function, level)
+        name: FittedView(encodings[name], scalings[name], function, level)
         for name, function, level in zip(scalings, functions, tempering, strict=True)
     }
 

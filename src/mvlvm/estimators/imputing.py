@@ -28,6 +28,7 @@ def fill_gaps(views: Views, means: Arrays, stds: Arrays) -> tuple[Arrays, Arrays
     for name, Y in views.arrays.items():
         gap = np.isnan(Y)
         filled[name] = np.where(gap, means[name], Y)
+        # a column of labels has a standard deviation for every class
         uncertainty[name] = np.where(gap, stds[name], 0.0)
         still_empty = np.flatnonzero(np.isnan(filled[name]).any(axis=0))
         if len(still_empty):

@@ -12,8 +12,6 @@ from mvlvm.models.spectral_mixture import MIXTURES
 from mvlvm.views.per_view import per_view
 from mvlvm.views.scaling import SCALES
 
-LIKELIHOODS = ("gaussian",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions:
@@ -80,8 +78,6 @@ def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequen
     n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
     scales = per_view(parameters["scale"], names, "scale")
     weights = per_view(parameters["view_weights"], names, "view_weights")
-    for likelihood in per_view(parameters["likelihood"], names, "likelihood").values():
-        check_choice(likelihood, "likelihood", LIKELIHOODS)
     return {
         name: ViewOptions(
             kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),

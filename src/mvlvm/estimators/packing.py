@@ -24,7 +24,9 @@ from mvlvm.models.view_function import ViewFunction
 from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
+from mvlvm.views.classes import AsItIs, pack_encoding, unpack_encoding
 from mvlvm.views.interop import Container, Layout
+from mvlvm.views.label_forms import pack_label_form, unpack_label_form
 from mvlvm.views.labels import plain_labels
 from mvlvm.views.scaling import Scaling
 
@@ -94,7 +96,12 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
     fitted = FittedModel(
         model,
         views,
-        Layout(Container(layout["container"]), layout["columns"], layout["index"]),
+        Layout(
+            Container(layout["container"]),
+            layout["columns"],
+            layout["index"],
+            labels={name: unpack_label_form(form) for name, form in layout.get("labels", {}).items()},
+        ),
         header["seed"],
         _unpack_dimensions(header, arrays),
     )
@@ -116,6 +123,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "n_mixtures": len(module.mixture.density().alpha),
             "n_points": module.n_points,
             "likelihood": module.likelihood.name,
+            "encoding": pack_encoding(fitted.views[module.name].encoding),
             "scale": fitted.views[module.name].scaling.scale,
             "tempering": asdict(fitted.views[module.name].tempering),
             "n_draws": len(fitted.views[module.name].function.posteriors),
@@ -130,6 +138,7 @@ def _pack_layout(layout: Layout) -> dict[str, Any]:
         "container": layout.container,
         "columns": {name: plain_labels(names) for name, names in layout.columns.items()},
         "index": plain_labels(layout.index) if labelled else None,
+        "labels": {name: pack_label_form(form) for name, form in layout.labels.items()},
     }
 
 
@@ -192,7 +201,9 @@ def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> 
     scaling = Scaling(mean, factor, kept, seen, view["scale"])
     # formats 1 and 2 knew of no tempering
     tempering = Tempering(**view.get("tempering", {}))
-    return FittedView(scaling, ViewFunction(posteriors, module.likelihood), tempering)
+    # formats 1 to 3 knew measurements only
+    encoding = unpack_encoding(view["encoding"]) if "encoding" in view else AsItIs()
+    return FittedView(encoding, scaling, ViewFunction(posteriors, module.likelihood), tempering)
 
 
 def _unpack_posterior(prefix: str, arrays: Arrays, module: AbstractView) -> AbstractWeightPosterior:

@@ -1,6 +1,7 @@
 """What a fitted model can say: about its own rows, about new ones, and about rows that nobody has seen."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,12 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         rows, given = self._new_rows(views, target=target)
         pair = rows.predict(names if target is None else [target], include_noise=include_noise)
         layout = self.model_.layout.of_rows(given.layout.index)
-        restored = [layout.restore(part) if target is None else layout.table(target, part[target]) for part in pair]
+        restored = [
+            layout.restore(part, per_class=True)
+            if target is None
+            else layout.table(target, part[target], per_class=True)
+            for part in pair
+        ]
         return tuple(restored) if return_std else restored[0]
 
     def impute(self, views: Any = None, *, return_std: bool = False) -> Any:
@@ -106,12 +112,14 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         return_std = check_flag(return_std, "return_std")
         if views is None:
             given = self._training_gaps()
-            rows = NewRows(self.model_, given.arrays, verbose=self.verbose > 0)
+            rows = NewRows(self.model_, self._encoded(given), verbose=self.verbose > 0)
         else:
             rows, given = self._new_rows(views)
-        pair = rows.predict(given.names)
-        filled, std = (given.layout.restore(part) for part in fill_gaps(given, *pair))
-        return (filled, std) if return_std else filled
+        means, stds = rows.predict(given.names)
+        decoded = {name: self.model_.views[name].encoding.decode(mean) for name, mean in means.items()}
+        filled, std = fill_gaps(given, decoded, stds)
+        restore = given.layout.restore
+        return (restore(filled), restore(std, per_class=True)) if return_std else restore(filled)
 
     def score(self, views: Any, y: Any = None) -> float:
         """Give the mean log density of new rows, in nats per observed entry and the data's units; higher is better.
@@ -143,7 +151,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         """
         check_is_fitted(self)
         include_noise = check_flag(include_noise, "include_noise")
-        restore = self.model_.layout.restore
+        restore = partial(self.model_.layout.restore, per_class=True)
         if not check_flag(return_std, "return_std"):
             return restore(self.model_.reconstructed_means())
         means, stds = self.model_.reconstructed(include_noise=include_noise)
@@ -167,9 +175,9 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     def _new_rows(self, views: Any, *, target: str | None = None) -> tuple[NewRows, Views]:
         """Let rows in, and say how many of them have nothing to tell."""
         check_is_fitted(self)
-        widths = {name: len(view.scaling.mean) for name, view in self.model_.views.items()}
+        widths = {name: view.n_columns for name, view in self.model_.views.items()}
         given = as_new_views(views, self.model_.layout, widths)
-        arrays = dict(given.arrays)
+        arrays = self._encoded(given)
         if target in arrays:
             _check_empty(target, arrays.pop(target))
         if not arrays:
@@ -184,6 +192,10 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
                 stacklevel=3,
             )
         return rows, given
+
+    def _encoded(self, given: Views) -> dict[str, Float[np.ndarray, "N _"]]:
+        """Give views as their likelihoods take them."""
+        return {name: self.model_.views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
 
     def _training_gaps(self) -> Views:
         if self._with_gaps is None:

@@ -1,20 +1,17 @@
 """From what a user hands over to what the model is fitted to: likelihoods chosen, labels encoded, numbers scaled."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.views.checking import as_views
 from mvlvm.views.classes import Encoding, fit_encodings
-from mvlvm.views.container import Views
+from mvlvm.views.container import Views, as_label_view
 from mvlvm.views.kinds import Guess
-from mvlvm.views.label_forms import as_label_view
 from mvlvm.views.resolving import resolve_likelihoods
 from mvlvm.views.scaling import Scaling, fit_scalings, unscaled
 
@@ -62,7 +59,7 @@ def prepare_views(views: Any, likelihood: Any) -> PreparedViews:
 def choose_scalings(prepared: PreparedViews, scales: Mapping[str, Any]) -> dict[str, Scaling]:
     """Choose how views are centred and scaled; counts, classes and the like are not."""
     wanted = {name: scales[name] if _is_real(prepared, name) else None for name in scales}
-    columns = {name: labels for name, labels in prepared.data.layout.columns.items()} | prepared.data.classes
+    columns = {**prepared.data.layout.columns, **prepared.data.classes}
     scalings = fit_scalings(prepared.encoded(), wanted, columns)
     return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
 

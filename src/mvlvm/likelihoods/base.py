@@ -80,6 +80,8 @@ class AbstractLikelihood(AbstractDensities):
     name: ClassVar[str]
     # Whether E[y | f] = f. Such entries can be centred and scaled; all others are what they are.
     real_valued: ClassVar[bool] = False
+    # Whether E[y | f] = e^f, so that f is of the size of log(1 + y).
+    log_link: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

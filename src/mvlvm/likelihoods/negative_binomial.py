@@ -27,6 +27,7 @@ class NegativeBinomial(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "negative-binomial"
+    log_link: ClassVar[bool] = True
 
     def __init__(self, dispersion: Float[Tensor, " M"]) -> None:
         super().__init__()

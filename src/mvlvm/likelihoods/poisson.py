@@ -14,6 +14,7 @@ class Poisson(AbstractLikelihood):
     """log p(y | f) = y f - e^f - log y!, for y = 0, 1, 2, ..."""
 
     name: ClassVar[str] = "poisson"
+    log_link: ClassVar[bool] = True
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Poisson":

@@ -34,6 +34,7 @@ class StudentT(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "student-t"
+    real_valued: ClassVar[bool] = True
 
     def __init__(self, scale: float, degrees_of_freedom: float = _START_DEGREES) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import ViewError
+from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.models.rotation import turn_towards_views
 
 # Singular values below this share of the largest are rounding.
@@ -16,6 +17,14 @@ _COMPLETION_ROUNDS = 50
 _COMPLETION_TOLERANCE = 1e-2
 # Two dimensions are a picture, which shows the same however it is turned; more are read axis by axis.
 _MOST_TO_LOOK_AT = 2
+
+
+def start_values(Y: Float[Tensor, "N M"], likelihood: AbstractLikelihood) -> Float[Tensor, "N M"]:
+    """Give a view as a start takes it: centred, and counts by their logarithms."""
+    if likelihood.real_valued:
+        return Y
+    values = (1 + Y).log() if likelihood.log_link else Y
+    return values - values.nanmean(dim=0)
 
 
 def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:

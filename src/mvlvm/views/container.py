@@ -1,13 +1,13 @@
 """The views of a data set, checked and named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from mvlvm.views.interop import Layout
-from mvlvm.views.label_forms import Label
+from mvlvm.views.label_forms import Label, LabelForm, LabelShape
 
 
 @dataclass(frozen=True)
@@ -36,3 +36,17 @@ class Views:
     def n_samples(self) -> int:
         """The number of rows, N."""
         return len(next(iter(self.arrays.values())))
+
+
+def as_label_view(views: Views, name: str) -> Views:
+    """Take a single column of numbers for a column of labels."""
+    layout, Y = views.layout, views.arrays[name]
+    if name in layout.labels:
+        return views
+    values = np.unique(Y[~np.isnan(Y)])
+    classes = tuple(int(value) if value.is_integer() else value for value in values.tolist())
+    header = next(iter(layout.columns[name])) if name in layout.columns else None
+    form = LabelForm(classes, LabelShape.FRAME if name in layout.columns else LabelShape.COLUMN, name=header)
+    codes = np.where(np.isnan(Y), np.nan, np.searchsorted(values, Y).astype(np.float64))
+    columns = {view: labels for view, labels in layout.columns.items() if view != name}
+    return Views({**views.arrays, name: codes}, replace(layout, columns=columns, labels={**layout.labels, name: form}))
