@@ -24,7 +24,7 @@ class Gaussian(AbstractLikelihood):
 
     def __init__(self, noise_variance: float) -> None:
         super().__init__()
-        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance), dtype=torch.float64))
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:

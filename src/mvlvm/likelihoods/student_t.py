@@ -37,8 +37,8 @@ class StudentT(AbstractLikelihood):
 
     def __init__(self, scale: float, degrees_of_freedom: float = _START_DEGREES) -> None:
         super().__init__()
-        self.raw_squared_scale = nn.Parameter(torch.tensor(raw_positive(scale**2)))
-        self.raw_degrees = nn.Parameter(torch.tensor(raw_positive(degrees_of_freedom - _FEWEST_DEGREES)))
+        raw = [raw_positive(scale**2), raw_positive(degrees_of_freedom - _FEWEST_DEGREES)]
+        self.raw_squared_scale, self.raw_degrees = (nn.Parameter(torch.tensor(x, dtype=torch.float64)) for x in raw)
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "StudentT":
