@@ -74,7 +74,7 @@ class Gaussian(AbstractLikelihood):
         return -0.5 * (squares / s + (2 * math.pi * s).log() * seen.sum(dim=1, keepdim=True))
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        return _log_normal(Y - mean, variance + self._noise_variance(mean))
+        return _log_normal(Y - mean, variance + self._noise_variance(mean).detach())
 
 
 def _log_normal(residual: Tensor, variance: Tensor) -> Tensor:

@@ -94,7 +94,7 @@ class StudentT(AbstractLikelihood):
         return torch.cat(rows)
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        c, nu = self._width_and_degrees(mean)
+        c, nu = (parameter.detach() for parameter in self._width_and_degrees(mean))
         return log_student_t_plus_normal(Y - mean, variance, c / nu, nu)
 
 
