@@ -45,7 +45,7 @@ class AbstractDensities(nn.Module, ABC):
     def log_predictive_density(
         self, Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
     ) -> Float[Tensor, "N M"]:
-        r"""Give $\log \int p(y | f)\, N(f; m, v)\, df$."""
+        r"""Give $\log \int p(y | f)\, N(f; m, v)\, df$. It is no objective: it has no slopes by the own parameters."""
         seen, filled = self._split(Y, mean)
         return self._log_predictive(filled, mean, variance).masked_fill(~seen, 0.0)
 

@@ -49,7 +49,7 @@ class Bernoulli(AbstractLikelihood):
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         # not log E sigma(f) by the mixture, whose relative error is large where an entry is a surprise
-        return log_integral(self._log_density, lambda f: _slopes(Y, f), Y, mean, variance)
+        return log_integral(lambda f: self._log_density(Y, f), lambda f: _slopes(Y, f), mean=mean, variance=variance)
 
 
 def _slopes(Y: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:

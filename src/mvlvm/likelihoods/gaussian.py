@@ -24,7 +24,7 @@ class Gaussian(AbstractLikelihood):
 
     def __init__(self, noise_variance: float) -> None:
         super().__init__()
-        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance)))
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance), dtype=torch.float64))
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:
@@ -74,7 +74,7 @@ class Gaussian(AbstractLikelihood):
         return -0.5 * (squares / s + (2 * math.pi * s).log() * seen.sum(dim=1, keepdim=True))
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        return _log_normal(Y - mean, variance + self._noise_variance(mean))
+        return _log_normal(Y - mean, variance + self._noise_variance(mean).detach())
 
 
 def _log_normal(residual: Tensor, variance: Tensor) -> Tensor:

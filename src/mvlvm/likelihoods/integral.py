@@ -21,23 +21,22 @@ _TOLERANCE = 1e-6
 # has slopes up to 1000.
 _BREATH = 1e-14
 
-LogDensity = Callable[[Tensor, Tensor], Tensor]
+LogDensity = Callable[[Tensor], Tensor]
 Slopes = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def log_integral(
     log_density: LogDensity,
     slopes: Slopes,
-    Y: Float[Tensor, "N M"],
+    *,
     mean: Float[Tensor, "N M"],
     variance: Float[Tensor, "N M"],
 ) -> Float[Tensor, "N M"]:
-    """Give the log of the integral, entry by entry, differentiable by mean, variance and what log_density depends on.
+    """Give the log of the integral, entry by entry, differentiable by mean and variance.
 
     Args:
-        log_density: gives log p(y | f) from Y and f.
+        log_density: gives log p(y | f) from f.
         slopes: gives its first two derivatives by f; the second is never positive.
-        Y: the entries.
         mean: m.
         variance: v, zero or positive.
     """
@@ -46,11 +45,11 @@ def log_integral(
         centre = _mode(slopes, mean, std)
         width = (1 - variance * slopes(mean + std * centre)[1]).rsqrt()
     # The integral does not depend on where the nodes are, so its slopes by them are zero and left out.
-    top = log_density(Y, mean + std * centre) - 0.5 * centre.square()
+    top = log_density(mean + std * centre) - 0.5 * centre.square()
     total = torch.zeros_like(top)
     for i in range(-_REACH, _REACH + 1):
         z = centre + width * (_STEP * i)
-        total = total + (log_density(Y, mean + std * z) - 0.5 * z.square() - top).exp()
+        total = total + (log_density(mean + std * z) - 0.5 * z.square() - top).exp()
     return top + (total * width).log() + math.log(_STEP / math.sqrt(2 * math.pi))
 
 

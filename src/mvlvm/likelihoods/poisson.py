@@ -49,4 +49,7 @@ class Poisson(AbstractLikelihood):
         return Y @ mean.T - seen @ (mean + 0.5 * variance).exp().T - torch.lgamma(Y + 1).sum(dim=1, keepdim=True)
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        return log_integral(self._log_density, lambda f: (Y - f.exp(), -f.exp()), Y, mean, variance)
+        without_constant = log_integral(
+            lambda f: Y * f - f.exp(), lambda f: (Y - f.exp(), -f.exp()), mean=mean, variance=variance
+        )
+        return without_constant - torch.lgamma(Y + 1)

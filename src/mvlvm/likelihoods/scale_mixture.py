@@ -27,7 +27,7 @@ _STEPS_PER_DEVIATION = 2.0
 def log_student_t_plus_normal(
     delta: Float[Tensor, "*s"], variance: Float[Tensor, "*s"], squared_scale: Scalar, nu: Scalar
 ) -> Float[Tensor, "*s"]:
-    """Give the log density at delta of s t + N(0, variance), differentiable by all.
+    """Give the log density at delta of s t + N(0, variance), differentiable by delta and variance.
 
     Args:
         delta: where.

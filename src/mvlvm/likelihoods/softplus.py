@@ -32,6 +32,8 @@ _PAIRS = (
     (0.212076510985, 1.343407139991),
     (0.026079381060, 0.721728176874),
 )
+# Entries at a time, so that the arrays of a portion stay in the processor's cache.
+_PORTION = 2**15
 
 
 def expected_softplus(mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
@@ -65,7 +67,15 @@ class _ExpectedSoftplus(torch.autograd.Function):
 
 
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Give E softplus, E sigma and E sigma' / 2. Few arrays, reused: this is the innermost loop of training."""
+    """Give E softplus, E sigma and E sigma' / 2."""
+    pairs = zip(mean.reshape(-1).split(_PORTION), variance.reshape(-1).split(_PORTION), strict=True)
+    parts = [_evaluate_portion(some_mean, some_variance) for some_mean, some_variance in pairs]
+    value, by_mean, by_variance = (torch.cat(part).reshape(mean.shape) for part in zip(*parts, strict=True))
+    return value, by_mean, by_variance
+
+
+def _evaluate_portion(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sum over the pairs in place, in few arrays: this is the innermost loop of training."""
     density, spread, signs = torch.zeros_like(mean), torch.zeros_like(mean), torch.zeros_like(mean)
     inverse, z, errors = torch.empty_like(mean), torch.empty_like(mean), torch.empty_like(mean)
     halved = mean * math.sqrt(0.5)

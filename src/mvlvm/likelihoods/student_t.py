@@ -38,8 +38,8 @@ class StudentT(AbstractLikelihood):
 
     def __init__(self, scale: float, degrees_of_freedom: float = _START_DEGREES) -> None:
         super().__init__()
-        self.raw_squared_scale = nn.Parameter(torch.tensor(raw_positive(scale**2)))
-        self.raw_degrees = nn.Parameter(torch.tensor(raw_positive(degrees_of_freedom - _FEWEST_DEGREES)))
+        raw = [raw_positive(scale**2), raw_positive(degrees_of_freedom - _FEWEST_DEGREES)]
+        self.raw_squared_scale, self.raw_degrees = (nn.Parameter(torch.tensor(x, dtype=torch.float64)) for x in raw)
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "StudentT":
@@ -95,7 +95,7 @@ class StudentT(AbstractLikelihood):
         return torch.cat(rows)
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        c, nu = self._width_and_degrees(mean)
+        c, nu = (parameter.detach() for parameter in self._width_and_degrees(mean))
         return log_student_t_plus_normal(Y - mean, variance, c / nu, nu)
 
 

@@ -1,0 +1,88 @@
+import itertools
+from functools import reduce
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck
+
+from mvlvm.likelihoods import logsumexp
+from mvlvm.likelihoods.logsumexp import expected_logsumexp, softmax_moments
+from tests.likelihoods.quadrature import normal_points
+
+VARIANCES = [0.0, 0.3, 4.0]
+
+
+def every_combination(n_classes, rng):
+    """Means in [-8, 8], and all combinations of variances."""
+    variance = np.array(list(itertools.product(VARIANCES, repeat=n_classes)))
+    return rng.uniform(-8, 8, size=variance.shape), variance
+
+
+def tensor_product(mean, variance):
+    """E logsumexp, E p and E p (1 - p) of one row, on a grid over all classes."""
+    points, weights = zip(*(normal_points(m, v, n=61) for m, v in zip(mean, variance, strict=True)), strict=True)
+    f, w = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1), reduce(np.multiply.outer, weights)
+    top = f.max(axis=-1, keepdims=True)
+    sums = np.exp(f - top).sum(axis=-1, keepdims=True)
+    p, axes = np.exp(f - top) / sums, tuple(range(len(mean)))
+    w_p = w[..., None]
+    return ((top + np.log(sums))[..., 0] * w).sum(), (p * w_p).sum(axis=axes), (p * (1 - p) * w_p).sum(axis=axes)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_value_and_slopes_are_the_integrals(n_classes):
+    mean, variance = every_combination(n_classes, np.random.default_rng(0))
+    expected = [np.array(part) for part in zip(*map(tensor_product, mean, variance), strict=True)]
+    m, v = torch.tensor(mean, requires_grad=True), torch.tensor(variance, requires_grad=True)
+    value = expected_logsumexp(m, v)
+    value.sum().backward()
+    assert np.abs(value.detach().numpy() - expected[0]).max() < 1e-6
+    assert np.abs(m.grad.numpy() - expected[1]).max() < 1e-6
+    assert np.abs(v.grad.numpy() - expected[2] / 2).max() < 1e-6
+
+
+def test_without_variance_it_is_logsumexp(generator):
+    f = 5 * torch.randn(20, 10, generator=generator, dtype=torch.float64)
+    f[0, 1], f[1, 2], f[2] = 80.0, -80.0, 3.0
+    value = expected_logsumexp(f, torch.zeros_like(f))
+    torch.testing.assert_close(value, f.logsumexp(dim=1), rtol=0.0, atol=1e-7)
+    p, spread = softmax_moments(f, torch.zeros_like(f))
+    torch.testing.assert_close(p, f.softmax(dim=1), rtol=0.0, atol=1e-7)
+    assert spread.max() < 1e-6
+
+
+@pytest.mark.parametrize("variance", [0.3, 16.0, 60.0])
+def test_large_variances_and_many_classes_agree_with_draws(variance, generator):
+    C, draws = 12, 100_000
+    mean = torch.randn(1, C, generator=generator, dtype=torch.float64)
+    f = mean + variance**0.5 * torch.randn(draws, C, generator=generator, dtype=torch.float64)
+    sampled = f.logsumexp(dim=1)
+    value = expected_logsumexp(mean, torch.full_like(mean, variance))
+    assert abs(value.item() - sampled.mean().item()) < 4 * sampled.std().item() / draws**0.5
+    p, spread = softmax_moments(mean, torch.full_like(mean, variance))
+    shares = f.softmax(dim=1)
+    assert ((p[0] - shares.mean(dim=0)).abs() < 4 * shares.std(dim=0) / draws**0.5).all()
+    squares = (shares - shares.mean(dim=0)).square()
+    assert ((spread[0] - squares.mean(dim=0)).abs() < 4 * squares.std(dim=0) / draws**0.5).all()
+
+
+def test_a_constant_added_to_all_classes_adds_to_the_value(generator):
+    mean = torch.randn(5, 4, generator=generator, dtype=torch.float64)
+    variance = torch.rand(5, 4, generator=generator, dtype=torch.float64)
+    moved, value = expected_logsumexp(mean + 1e3, variance), expected_logsumexp(mean, variance)
+    torch.testing.assert_close(moved, value + 1e3, rtol=0.0, atol=1e-10)
+
+
+def test_portions_of_rows_are_put_together_in_order(generator, monkeypatch):
+    mean = torch.randn(7, 4, generator=generator, dtype=torch.float64)
+    variance = torch.rand(7, 4, generator=generator, dtype=torch.float64)
+    whole = expected_logsumexp(mean, variance)
+    monkeypatch.setattr(logsumexp, "_PORTION", 1)
+    torch.testing.assert_close(expected_logsumexp(mean, variance), whole, rtol=0.0, atol=1e-12)
+
+
+def test_gradient_is_that_of_the_value(generator):
+    mean = 2 * torch.randn(3, 4, generator=generator, dtype=torch.float64)
+    variance = torch.rand(3, 4, generator=generator, dtype=torch.float64) + 0.01
+    assert gradcheck(expected_logsumexp, (mean.requires_grad_(), variance.requires_grad_()))
