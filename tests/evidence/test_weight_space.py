@@ -37,7 +37,7 @@ def anywhere(F, M, generator):
 
 
 def problem(name, generator, *, N=30, F=6, M=3):
-    """A likelihood, features, entries that were drawn from them, and posteriors of the weights that are not the best."""
+    """A likelihood, features, entries that were drawn from them, and weights that are not the best."""
     likelihood, Phi = DRAWN[name](), normal((N, F), generator) / F**0.5
     with torch.no_grad():
         Y = likelihood.sample(Phi @ normal((F, M), generator), generator)
