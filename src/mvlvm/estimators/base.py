@@ -18,10 +18,9 @@ from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
-from mvlvm.estimators.preparing import choose_scalings, prepare_views
+from mvlvm.estimators.preparing import choose_scalings, prepare_views, say_likelihoods
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.structure import check_dimensions
-from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.gram import learned_gram
@@ -62,6 +61,8 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         options = check_fit_options(parameters)
         prepared = prepare_views(views, parameters["likelihood"])
         data = prepared.data
+        if options.verbose:
+            say_likelihoods(prepared.guesses)
         view_options = check_view_options(parameters, self._kernel(), data.names)
         scales = {name: view.scale for name, view in view_options.items()}
         scalings = choose_scalings(prepared, scales)
@@ -164,9 +165,9 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         self.classes_ = {name: list(form.classes) for name, form in fitted.layout.labels.items()}
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
-            name: view.scaling.undo_variance(float(view.function.likelihood.noise_variance))
-            for name, view in views.items()
-            if isinstance(view.function.likelihood, Gaussian)
+            name: views[name].scaling.undo_variance(float(parameters["noise_variance"]))
+            for name, parameters in self.likelihood_parameters_.items()
+            if "noise_variance" in parameters
         }
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance

@@ -71,18 +71,40 @@ class NewRows:
             targets: the views.
             include_noise: whether the standard deviations are those of entries, or those of the function alone.
         """
-        at_training = {name: self._at_places(name) for name in {*self.arrays, *targets}}
-        levels = {name: self._tempering(name) for name in targets}
         means = {name: np.empty((self._n_rows, int(self._kept(name).sum()))) for name in targets}
         variances = {name: np.empty_like(mean) for name, mean in means.items()}
-        for portion, seen in self._portions():
-            for level in np.unique([levels[name][portion] for name in targets]):
-                for name, rows, predicted in self._at_level(level, levels, portion, seen, at_training):
-                    response = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
-                    means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in response)
+        for name, rows, predicted in self._predictions(targets):
+            response = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
+            means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in response)
         scalings = {name: self.fitted.views[name].scaling for name in targets}
         stds = {name: scalings[name].undo_std(np.sqrt(variance)) for name, variance in variances.items()}
         return {name: scalings[name].undo(mean) for name, mean in means.items()}, stds
+
+    @torch.no_grad()
+    def log_density_of(self, target: str, Y: Float[np.ndarray, "N M"]) -> tuple[float, int]:
+        """Give the log density of a view's entries, each for itself, given the views of these rows.
+
+        Args:
+            target: the view.
+            Y: its entries as the likelihood takes them; NaN is missing.
+
+        Returns:
+            The sum over entries in the data's units, and how many they are.
+        """
+        scaling, likelihood = self.fitted.views[target].scaling, self._functions[target].likelihood
+        scaled = torch.as_tensor(scaling.apply(Y), device=self._eps.device)
+        total = -scaling.log_volume(Y)
+        for _, rows, predicted in self._predictions([target]):
+            total += float(likelihood.log_predictive_density(scaled[torch.as_tensor(rows)], *predicted).sum())
+        return total, likelihood.count_entries(scaled)
+
+    def _predictions(self, targets: Sequence[str]) -> Iterator[tuple[str, Rows, Prediction]]:
+        """Predict the functions of views, some rows at a time, each with the tempering it takes."""
+        at_training = {name: self._at_places(name) for name in {*self.arrays, *targets}}
+        levels = {name: self._tempering(name) for name in targets}
+        for portion, seen in self._portions():
+            for level in np.unique([levels[name][portion] for name in targets]):
+                yield from self._at_level(level, levels, portion, seen, at_training)
 
     def _at_level(
         self,
@@ -111,14 +133,16 @@ class NewRows:
         for _, seen in self._portions():
             total += float(place(seen, self._places, at_training, tempering=1.0).log_evidence.sum())
         for name, Y in self.arrays.items():
-            factor, kept = self.fitted.views[name].scaling.factor, self._kept(name)
-            total -= float((~np.isnan(Y[:, kept])).sum(axis=0) @ np.log(factor[kept]))
+            total -= self.fitted.views[name].scaling.log_volume(Y)
         return total
 
     @property
     def n_seen(self) -> int:
-        """The number of entries that were seen, in columns that the model knows."""
-        return sum(int((~np.isnan(Y))[:, self._kept(name)].sum()) for name, Y in self.arrays.items())
+        """The number of entries that were seen, in columns that the model knows; a class counts as one."""
+        return sum(
+            self._functions[name].likelihood.count_entries(torch.as_tensor(Y[:, self._kept(name)]))
+            for name, Y in self.arrays.items()
+        )
 
     @property
     def n_empty(self) -> int:

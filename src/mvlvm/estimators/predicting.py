@@ -79,11 +79,10 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         """
         check_is_fitted(self)
         return_std, include_noise = check_flag(return_std, "return_std"), check_flag(include_noise, "include_noise")
-        names = list(self.model_.views)
-        if target is not None and target not in names:
-            raise ValueError(f"target must be one of the model's views, {', '.join(map(repr, names))}. Got {target!r}.")
+        if target is not None:
+            self._check_target(target)
         rows, given = self._new_rows(views, target=target)
-        pair = rows.predict(names if target is None else [target], include_noise=include_noise)
+        pair = rows.predict(list(self.model_.views) if target is None else [target], include_noise=include_noise)
         layout = self.model_.layout.of_rows(given.layout.index)
         restored = [
             layout.restore(part, per_class=True)
@@ -121,23 +120,38 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         restore = given.layout.restore
         return (restore(filled), restore(std, per_class=True)) if return_std else restore(filled)
 
-    def score(self, views: Any, y: Any = None) -> float:
+    def score(self, views: Any, y: Any = None, *, target: str | None = None) -> float:
         """Give the mean log density of new rows, in nats per observed entry and the data's units; higher is better.
+
+        Of views that are not Gaussian the expected log density stands in for the density of a whole row, a lower bound;
+        with `target` densities are exact in this respect.
 
         Args:
             views: as in `transform`.
             y: ignored; there for scikit-learn.
+            target: one of `views`: score its entries only, each for itself and predicted from the other views.
 
         Raises:
             ViewError: the views are not those of training, or nothing was observed.
+            ValueError: there is no such target.
         """
-        rows, _ = self._new_rows(views)
-        if not rows.n_seen:
+        if target is None:
+            rows, _ = self._new_rows(views)
+            total, n_seen = (rows.log_density(), rows.n_seen) if rows.n_seen else (0.0, 0)
+        else:
+            self._check_target(target)
+            given = self._let_in(views)
+            if target not in given.arrays:
+                raise ViewError(f"There is nothing to score: the target '{target}' was not given. Add it to the views.")
+            arrays = self._encoded(given)
+            truth = arrays.pop(target)
+            total, n_seen = self._rows_of(arrays, target).log_density_of(target, truth)
+        if not n_seen:
             raise ViewError(
                 "There is no observed entry to score: all are NaN, or in columns that training left out. "
                 "Give at least one."
             )
-        return rows.log_density() / rows.n_seen
+        return total / n_seen
 
     def reconstruct(self, *, return_std: bool = False, include_noise: bool = True) -> Any:
         """Give the model's idea of the training rows, in the data's units and in the form of the input.
@@ -174,12 +188,24 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _new_rows(self, views: Any, *, target: str | None = None) -> tuple[NewRows, Views]:
         """Let rows in, and say how many of them have nothing to tell."""
-        check_is_fitted(self)
-        widths = {name: view.n_columns for name, view in self.model_.views.items()}
-        given = as_new_views(views, self.model_.layout, widths)
+        given = self._let_in(views)
         arrays = self._encoded(given)
         if target in arrays:
             _check_empty(target, arrays.pop(target))
+        return self._rows_of(arrays, target), given
+
+    def _let_in(self, views: Any) -> Views:
+        check_is_fitted(self)
+        widths = {name: view.n_columns for name, view in self.model_.views.items()}
+        return as_new_views(views, self.model_.layout, widths)
+
+    def _check_target(self, target: str) -> None:
+        check_is_fitted(self)
+        names = list(self.model_.views)
+        if target not in names:
+            raise ValueError(f"target must be one of the model's views, {', '.join(map(repr, names))}. Got {target!r}.")
+
+    def _rows_of(self, arrays: dict[str, Float[np.ndarray, "N _"]], target: str | None) -> NewRows:
         if not arrays:
             raise ViewError(f"Nothing but the target '{target}' was given. Give another view to predict it from.")
         rows = NewRows(self.model_, arrays, verbose=self.verbose > 0)
@@ -189,9 +215,9 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
                 "of them is the prior: mean 0 and standard deviation 1 in the latent space. Drop them if they tell you "
                 "nothing.",
                 ViewWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return rows, given
+        return rows
 
     def _encoded(self, given: Views) -> dict[str, Float[np.ndarray, "N _"]]:
         """Give views as their likelihoods take them."""

@@ -64,5 +64,11 @@ def choose_scalings(prepared: PreparedViews, scales: Mapping[str, Any]) -> dict[
     return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
 
 
+def say_likelihoods(guesses: Mapping[str, Guess]) -> None:
+    """Show which likelihood every view has, and why."""
+    for name, guess in guesses.items():
+        print(f"View '{name}': {guess.likelihood} ({guess.reason})")
+
+
 def _is_real(prepared: PreparedViews, name: str) -> bool:
     return LIKELIHOODS[prepared.guesses[name].likelihood].real_valued

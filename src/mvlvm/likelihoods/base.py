@@ -108,6 +108,10 @@ class AbstractLikelihood(AbstractDensities):
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw y given f."""
 
+    def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
+        """Give the number of observations among the entries."""
+        return int(self._seen(Y).sum())
+
     def describe(self) -> dict[str, Tensor]:
         """Give the parameters by name, in plain units; a likelihood without any gives none."""
         return {}

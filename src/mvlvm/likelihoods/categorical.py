@@ -45,6 +45,10 @@ class Categorical(AbstractLikelihood):
         drawn = torch.multinomial(f.softmax(dim=1), 1, generator=generator)
         return torch.zeros_like(f).scatter_(1, drawn, 1.0)
 
+    def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
+        """Give the number of rows with a class."""
+        return int(self._seen(Y)[:, 0].sum())
+
     def _seen(self, Y: Tensor) -> Bool[Tensor, "N M"]:
         return ~torch.isnan(Y).any(dim=1, keepdim=True).expand_as(Y)
 

@@ -61,6 +61,10 @@ class Scaling:
         """Give a variance common to all modelled columns in the data's own units, averaged over them."""
         return float(variance * np.mean(self.factor[self.kept] ** 2))
 
+    def log_volume(self, Y: Float[np.ndarray, "N M"]) -> float:
+        """Give by how much scaling raises the log density of a view, summed over its observed entries."""
+        return float((~np.isnan(Y[:, self.kept])).sum(axis=0) @ np.log(self.factor[self.kept]))
+
 
 def fit_scalings(
     views: Mapping[str, Float[np.ndarray, "N _"]],
