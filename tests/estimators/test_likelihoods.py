@@ -310,7 +310,7 @@ class TestSmallFits:
         views = {other: truth[other].copy() for other in ("size", name)}
         views[name][hidden] = np.nan
         est = NGMVLVM(
-            likelihood={"size": "gaussian", name: LIKELIHOODS[name]}, n_points=10, max_iter=200, tol=0.0, random_state=0
+            likelihood={"size": "gaussian", name: LIKELIHOODS[name]}, n_points=10, max_iter=500, tol=0.0, random_state=0
         ).fit(views)
         predicted = est.predict(views)[name][hidden]
         base = np.broadcast_to(np.nanmean(views[name], axis=0), hidden.shape)[hidden]
