@@ -21,7 +21,7 @@ class RememberingMap(FeatureMap):
 
 class FixedMixture(AbstractMixture):
     def __init__(self, density, points):
-        super().__init__()
+        super().__init__(points.w1.shape[-1])
         self.fixed_density = density
         self.map = RememberingMap(points, density.alpha)
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm import defaults
@@ -101,7 +101,14 @@ class WeightView(AbstractView):
         self, view: ObservedView, Phi: Float[Tensor, "N F"], weights: ColumnWeights
     ) -> tuple[Scalar, ValueSlopes]:
         expected = partial(self.likelihood.expected_log_density, view.entries)
-        return weight_space_evidence(Phi, weights, expected, self.likelihood)
+        times = 1.0 if view.weight is None else view.weight.to(Phi)[:, None]
+        return weight_space_evidence(Phi, weights, expected, self.likelihood, times=times)
+
+    def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
+        """Forget all other latent dimensions; what was known of the weights was about another function."""
+        super().keep_dimensions(kept)
+        self.draws = self.draws[..., kept]
+        self.weights = None
 
     def _start(self, Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"]) -> ColumnWeights:
         """Start from a constant function that suits every column, as sure of it as the data are."""
