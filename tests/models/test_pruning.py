@@ -9,14 +9,16 @@ from tests.mixtures import normal
 
 
 def test_a_dimension_is_used_if_one_view_loses_a_hundredth_without_it(generator):
-    X = torch.linalg.qr(normal((50, 4), generator) - 0.0).Q * 50**0.5
-    X = X - X.mean(dim=0)
-    shares = torch.tensor([[0.9, 0.0, 2 * LEAST_SHARE, 0.5 * LEAST_SHARE], [0.0, 0.9, 0.0, 0.5 * LEAST_SHARE]])
+    Z = normal((50, 4), generator)
+    X = torch.linalg.qr(Z - Z.mean(dim=0)).Q * 50**0.5
+    shares = torch.tensor(
+        [[0.9, 0.0, 2 * LEAST_SHARE, 0.5 * LEAST_SHARE], [0.0, 0.9, 0.0, 0.5 * LEAST_SHARE]]
+    )  # of about one
     functions, views = [], []
     for share in shares.double():
         W = torch.diag(share.sqrt())
         functions.append(lambda mean, std, W=W: mean @ W)
-        views.append(ObservedView(X @ W / (share.sum()).sqrt() * share.sum().sqrt()))
+        views.append(ObservedView(X @ W))
     assert used_dimensions(functions, GaussianLatent(X, 0.1), views).tolist() == [True, True, True, False]
 
 

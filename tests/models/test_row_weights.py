@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from mvlvm.models.building import build_model
-from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from tests.mixtures import normal
@@ -40,7 +39,9 @@ def test_the_evidence_of_weighed_rows_is_the_normal_density_of_their_copies(gene
     view, X, Y = fixed_view(generator), normal((N, 2), generator), normal((N, 3), generator)
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X)[rows]
-    covariance = (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows))).detach().numpy()
+    covariance = (
+        (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64)).detach().numpy()
+    )
     expected = view_log_density(Y[rows].numpy(), covariance)
     assert evidence(view, X, Y, COPIES.double()).item() == pytest.approx(expected, rel=1e-10)
 
@@ -50,7 +51,7 @@ def test_with_hidden_entries_the_bound_lies_between_that_of_copies_and_the_truth
     Y[1, 0], Y[5, 1], Y[5, 2], Y[0, 0] = (torch.nan,) * 4
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X)[rows]
-    K = (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows))).detach().numpy()
+    K = (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64)).detach().numpy()
     exact = 0.0
     for column in Y[rows].numpy().T:
         seen = ~np.isnan(column)
@@ -69,7 +70,9 @@ def test_guesses_for_hidden_entries_are_in_the_units_of_the_view(generator):
         view.log_evidence(weighed, X, generator)
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X).detach()
-    A = Phi[rows][rows != 5].T @ Phi[rows][rows != 5] + view.noise_variance.item() * torch.eye(Phi.shape[1])
+    A = Phi[rows][rows != 5].T @ Phi[rows][rows != 5] + view.noise_variance.item() * torch.eye(
+        Phi.shape[1], dtype=torch.float64
+    )
     expected = Phi[5] @ torch.linalg.solve(A, Phi[rows][rows != 5].T @ Y[rows][rows != 5][:, 1])
     assert weighed.Y[5, 1].item() == pytest.approx(expected.item(), abs=1e-6)
 
@@ -104,6 +107,5 @@ def test_a_muted_view_teaches_the_latent_nothing_and_learns_itself(generator):
     views = [ObservedView(normal((N, 3), generator)) for _ in mixtures]
     elbo = model.elbo(views, generator, mute={"b"})
     elbo.reconstruction[1].backward()
-    assert model.latent.mean.grad is None
-    assert isinstance(model.feature_views[1], FeatureView)
+    assert model.latent.mean.grad.abs().max() == 0
     assert model.feature_views[1].mixture.mu1.grad.abs().max() > 0

@@ -19,8 +19,8 @@ class NGMVLVM(AbstractMultiViewLVM):
     Parameters that say "per view" also take a dict, view name -> value.
 
     Args:
-        n_components: latent dimensions that all views share, D; "auto" starts with `max_components` and takes away those
-            that no view uses.
+        n_components: latent dimensions that all views share, D; "auto" starts with `max_components` and takes away
+            those that no view uses.
         max_components: the most that "auto" will keep.
         n_private: view name -> latent dimensions that only this view sees; a view that is left out has none.
         n_mixtures: mixtures of a view's spectral density, Q; per view.
@@ -38,8 +38,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws: draws of latents and spectral points per step, the paper's I.
         n_draws_predict: draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.
-        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the latents,
-            but learns to be predicted from them.
+        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the
+            latents, but learns to be predicted from them.
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.

@@ -104,5 +104,7 @@ def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequen
         for name in names
     }
     if not any(view.weight for view in options.values()):
-        raise ValueError("view_weights must be positive for some view. Got zeros alone. Leave it out to count all views.")
+        raise ValueError(
+            "view_weights must be positive for some view. Got zeros alone. Leave it out to count all views."
+        )
     return options

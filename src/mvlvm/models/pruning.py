@@ -16,7 +16,8 @@ from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
 
-# Measured on 3, 5 and 8 factors: those that are there are worth 0.07 and more to a view, those that are not 0.004 at most.
+# Measured on 3, 5 and 8 factors: those that are there are worth 0.07 and more to a view, those that are not 0.004 at
+# most.
 LEAST_SHARE = 0.01
 
 
