@@ -10,15 +10,14 @@ from mvlvm.training.history import History, StopReason
 QUICK = {"max_iter": 200, "tol": 0.0, "n_points": 25, "n_draws_predict": 1}
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n_factors", [3, 5, 8])
+@pytest.mark.parametrize(("n_factors", "seed"), [(3, 0), (5, 1), (8, 2)])
 def test_about_as_many_dimensions_stay_as_there_are_factors(n_factors, seed):
     data = load("factors", n_factors=n_factors, n_samples=200, random_state=seed)
     est = NGMVLVM(n_components="auto", random_state=seed, **QUICK).fit(data)
     assert abs(est.n_components_ - n_factors) <= 1
     assert est.embedding_.shape == (200, est.n_components_)
     assert est.relevance_.shape == est.explained_variance_per_dimension_.shape == (2, est.n_components_)
-    assert est.explained_variance_per_dimension_.max(axis=0).min() > 0.01
+    assert est.explained_variance_per_dimension_.max(axis=0).min() > 0.02
 
 
 def test_a_file_remembers_how_many_dimensions_were_kept(tmp_path):

@@ -8,7 +8,7 @@ from mvlvm.models.pruning import LEAST_SHARE, keep_dimensions, used_dimensions
 from tests.mixtures import normal
 
 
-def test_a_dimension_is_used_if_one_view_loses_a_hundredth_without_it(generator):
+def test_a_dimension_is_used_if_one_view_loses_a_fiftieth_without_it(generator):
     Z = normal((50, 4), generator)
     X = torch.linalg.qr(Z - Z.mean(dim=0)).Q * 50**0.5
     shares = torch.tensor(
