@@ -1,6 +1,6 @@
 import torch
 
-from mvlvm.models.building import build_model
+from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.private import Dimensions
 from tests.mixtures import normal
 
@@ -17,7 +17,7 @@ def test_shared_dimensions_come_first_and_then_every_views_own():
 
 @torch.no_grad()
 def test_features_of_a_view_do_not_change_along_what_it_does_not_see(generator):
-    mixtures = {"rna": ("ngsm", 2), "image": ("sm", 3), "text": ("ngsm", 1)}
+    mixtures = {"rna": ViewPlan("ngsm", 2), "image": ViewPlan("sm", 3), "text": ViewPlan("ngsm", 1)}
     model = build_model(normal((6, 5), generator), mixtures, n_points=4, generator=generator, dimensions=DIMENSIONS)
     X = normal((6, 5), generator)
     for view in model.feature_views:

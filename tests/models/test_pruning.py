@@ -1,6 +1,6 @@
 import torch
 
-from mvlvm.models.building import build_model
+from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.private import Dimensions
@@ -31,7 +31,7 @@ def test_one_dimension_stays_where_none_is_used(generator):
 def test_what_is_kept_stays_as_it_was(generator):
     start, kept = normal((6, 4), generator), torch.tensor([True, False, True, True])
     dimensions = Dimensions(3, {"b": 1})
-    mixtures = {"a": ("ngsm", 2), "b": ("sm", 3)}
+    mixtures = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 3)}
     model = build_model(start, mixtures, n_points=3, generator=generator, dimensions=dimensions)
     before = [view.mixture.density() for view in model.feature_views]
     keep_dimensions(model, kept)

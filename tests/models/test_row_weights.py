@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm.models.building import build_model
+from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from tests.mixtures import normal
@@ -102,7 +102,7 @@ def test_the_divergence_counts_rows_by_their_weights(generator):
 
 
 def test_a_muted_view_teaches_the_latent_nothing_and_learns_itself(generator):
-    mixtures = {"a": ("ngsm", 1), "b": ("ngsm", 1)}
+    mixtures = {"a": ViewPlan("ngsm", 1), "b": ViewPlan("ngsm", 1)}
     model = build_model(normal((N, 2), generator), mixtures, n_points=3, generator=generator)
     views = [ObservedView(normal((N, 3), generator)) for _ in mixtures]
     elbo = model.elbo(views, generator, mute={"b"})

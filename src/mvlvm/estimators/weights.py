@@ -44,7 +44,9 @@ def check_sample_weight(sample_weight: Any, n_samples: int, device: torch.device
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative. Got {weight.min():g}. {_ADVICE}")
     if not (weight > 0).any():
-        raise ValueError("sample_weight must be positive for some row. Got zeros alone. Leave it out to count all rows.")
+        raise ValueError(
+            "sample_weight must be positive for some row. Got zeros alone. Leave it out to count all rows."
+        )
     return None if (weight == 1).all() else torch.as_tensor(weight, device=device)
 
 
