@@ -5,6 +5,9 @@ N_COMPONENTS = 2
 N_MIXTURES = 2
 N_POINTS = 50
 
+# Where the search for the number of latent dimensions starts. Every dimension it has too many costs time, not quality.
+MAX_COMPONENTS = 10
+
 # Measured: from a PCA start of unit scale the bound is flat after 500 to 1500 steps, where the paper takes 10,000.
 MAX_ITER = 1000
 LEARNING_RATE = 0.02
@@ -23,7 +26,7 @@ N_DRAWS = 1
 # Where the optimiser starts, in the units of scaled views. A start at small noise lets the latents spread before the
 # noise has explained the data: 1-NN on R-MNIST is 79.7 % from 0.1 and 77.8 % from 0.5 (three seeds).
 START_LATENT_STD = 0.1
-START_SIGMA = 1.0
+START_SIGMA = 1.0  # for up to two latent dimensions, and times sqrt(2 / D) for more
 START_MU_SPREAD = 0.3
 START_RAW_RHO = 0.5
 START_NOISE_VARIANCE = 0.1

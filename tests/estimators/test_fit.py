@@ -150,7 +150,7 @@ def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
         ({"tol": -1.0}, "tol must be a non-negative number. Got -1.0"),
         ({"learning_rate": 0.0}, "learning_rate must be a positive number"),
         ({"learning_rate": float("nan")}, "learning_rate must be a positive number. Got nan"),
-        ({"view_weights": {"rbf": 1.0, "gibbs": -2.0}}, "view_weights must be a positive number. Got -2.0"),
+        ({"view_weights": {"rbf": 1.0, "gibbs": -2.0}}, "view_weights must be a non-negative number. Got -2.0"),
         ({"device": "tpu"}, "device must be 'auto', 'cpu' or 'cuda'. Got 'tpu'"),
         ({"dtype": "float16"}, "dtype must be one of 'auto', 'float64'. Got 'float16'"),
         ({"random_state": -1}, "random_state must be an integer from 0"),

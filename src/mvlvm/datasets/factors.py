@@ -81,7 +81,11 @@ def _functions_of(
     """Draw columns that are smooth functions of factors, Gaussian processes with an RBF kernel, plus noise."""
     latents = torch.as_tensor(Z / (_LENGTHSCALE * Z.shape[1] ** 0.5))
     signal, noise = rng.standard_normal((2, len(Z), n_features))
-    return cholesky(rbf_kernel(latents, latents)).numpy() @ signal + noise_std * noise
+    try:
+        K = rbf_kernel(latents, latents)
+    except RuntimeError as error:  # how torch says that
+        raise MemoryError(f"kernel matrices of {len(Z)} x {len(Z)} do not fit into memory") from error
+    return cholesky(K).numpy() @ signal + noise_std * noise
 
 
 ENTRIES = {

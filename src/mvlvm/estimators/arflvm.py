@@ -15,7 +15,8 @@ class MVARFLVM(AbstractMultiViewLVM):
     the paper's MV-ARFLVM, and with one view its ARFLVM.
 
     Args:
-        n_components: latent dimensions that all views share, D.
+        n_components: latent dimensions that all views share, D; or "auto".
+        max_components: the most that "auto" will keep.
         n_private: view name -> latent dimensions that only this view sees.
         n_mixtures: mixtures of a view's spectral density, Q; an integer or view name -> integer.
         n_points: spectral points per mixture, P.
@@ -50,7 +51,8 @@ class MVARFLVM(AbstractMultiViewLVM):
     def __init__(
         self,
         *,
-        n_components: int = defaults.N_COMPONENTS,
+        n_components: int | str = defaults.N_COMPONENTS,
+        max_components: int = defaults.MAX_COMPONENTS,
         n_private: Mapping[str, int] | None = None,
         n_mixtures: int | Mapping[str, int] = defaults.N_MIXTURES,
         n_points: int = defaults.N_POINTS,
@@ -70,6 +72,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.max_components = max_components
         self.n_private = n_private
         self.n_mixtures = n_mixtures
         self.n_points = n_points

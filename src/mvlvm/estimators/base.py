@@ -13,14 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_integer
 from mvlvm.estimators import storage
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
-from mvlvm.estimators.fitting import fit_model, warn_of_empty_rows
+from mvlvm.estimators.fitting import warn_of_empty_rows
 from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
 from mvlvm.estimators.preparing import choose_scalings, prepare_views, say_likelihoods
+from mvlvm.estimators.pruning import fit_and_prune
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.structure import check_dimensions
+from mvlvm.estimators.weights import (
+    check_sample_weight,
+    n_rows_of_no_weight,
+    place_rows_of_no_weight,
+    without_rows_of_no_weight,
+)
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.gram import learned_gram
@@ -39,7 +46,7 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
     def _kernel(self) -> Any:
         """Give the kernel of every view, or view name -> kernel."""
 
-    def fit(self: Estimator, views: Any, y: Any = None) -> Estimator:
+    def fit(self: Estimator, views: Any, y: Any = None, *, sample_weight: Any = None) -> Estimator:
         """Learn the latent, the kernels and the noise.
 
         Args:
@@ -48,6 +55,9 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
                 NaN a missing view; views with gaps are kept, so that `impute` can fill them. Sparse views are made
                 dense.
             y: ignored; there for scikit-learn.
+            sample_weight: (N,) how much every row counts: a row of weight 3 like three copies of it, one of weight 0
+                not at all. The latter is placed after training, as a new row would be. Centring and scaling treat all
+                other rows alike.
 
         Returns:
             The estimator itself.
@@ -65,14 +75,15 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
             say_likelihoods(prepared.guesses)
         view_options = check_view_options(parameters, self._kernel(), data.names)
         scales = {name: view.scale for name, view in view_options.items()}
-        scalings = choose_scalings(prepared, scales)
-        arrays = prepared.encoded()
+        weight = check_sample_weight(sample_weight, len(next(iter(data.arrays.values()))), options.device)
+        arrays = without_rows_of_no_weight(prepared.encoded(), weight)
+        scalings = choose_scalings(prepared, scales, arrays)
         Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in arrays.items()]
         likelihoods = [LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in zip(arrays, Ys, strict=True)]
-        n_columns = {name: Y.shape[1] for name, Y in arrays.items()}
-        dimensions = check_dimensions(options.n_components, parameters["n_private"], n_columns)
-        named = {name: start_values(Y, lik) for name, Y, lik in zip(arrays, Ys, likelihoods, strict=True)}
-        start = starting_latents(parameters["init"], named, dimensions).to(options.dtype)
+        values = {name: start_values(Y, lik) for name, Y, lik in zip(arrays, Ys, likelihoods, strict=True)}
+        dimensions = check_dimensions(options, view_options, parameters["n_private"], values)
+        heard = {name: Y for name, Y in values.items() if view_options[name].weight}
+        start = starting_latents(parameters["init"], heard, dimensions).to(options.dtype)
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
@@ -81,24 +92,26 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
             for (name, view), likelihood in zip(view_options.items(), likelihoods, strict=True)
         }
         model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
-        seen = [ObservedView(Y) for Y in Ys]
+        model.latent.weigh_rows(weight)
+        seen = [ObservedView(Y, weight) for Y in Ys]
         empty = rows_without_entries(seen, len(start))
         model.latent.rest_at_prior(empty)
-        warn_of_empty_rows(len(empty))
-        history = fit_model(model, seen, options, view_options, generator)
+        warn_of_empty_rows(len(empty) - n_rows_of_no_weight(weight))
+        history, dimensions = fit_and_prune(model, seen, options, view_options, dimensions, generator)
         fitted_views = condition_on_data(
             model, seen, prepared.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
         )
         fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
+        place_rows_of_no_weight(fitted, data.arrays, weight)
         self.adopt(fitted, record_fit(fitted, seen, history))
         self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, views: Any, y: Any = None
+        self, views: Any, y: Any = None, *, sample_weight: Any = None
     ) -> Float[np.ndarray, "N D"]:
         """Fit, and give the posterior means of the latents."""
-        return self.fit(views, y).embedding_
+        return self.fit(views, y, sample_weight=sample_weight).embedding_
 
     def kernel_matrix(self, view: str, *, n_draws: int = 10) -> Float[np.ndarray, "N N"]:
         """Give the learned kernel matrix of one view over the training rows, in the units of the scaled view.
@@ -158,6 +171,7 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         dimensions = fitted.dimensions
         mean, std = (values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
         self.embedding_, self.embedding_std_ = mean[:, dimensions.shared], std[:, dimensions.shared]
+        self.n_components_ = dimensions.n_shared
         self.private_embedding_ = {view: mean[:, dimensions.of_view(view)] for view in dimensions.private}
         self.private_embedding_std_ = {view: std[:, dimensions.of_view(view)] for view in dimensions.private}
         self.likelihood_ = {name: view.function.likelihood.name for name, view in views.items()}

@@ -18,7 +18,7 @@ from mvlvm.training.loop import train
 from mvlvm.training.progress import progress_bar, silent
 
 
-def fit_model(
+def train_model(
     model: MultiViewLVM,
     views: Sequence[ObservedView],
     options: FitOptions,
@@ -29,21 +29,26 @@ def fit_model(
 
     The tolerance is given per observed entry, so that it means the same for large and small data sets.
     """
-    weights = torch.tensor([view.weight for view in view_options.values()], dtype=torch.float64, device=options.device)
+    # a view of weight zero learns its own kernel and noise at full weight, from latents that others have placed
+    mute = {name for name, view in view_options.items() if view.weight == 0}
+    weights = torch.tensor(
+        [view.weight or 1.0 for view in view_options.values()], dtype=torch.float64, device=options.device
+    )
 
     def objective(generator: torch.Generator) -> WeightedElbo:
-        elbo = model.elbo(views, generator, n_draws=options.n_draws)
+        elbo = model.elbo(views, generator, n_draws=options.n_draws, mute=mute)
         return WeightedElbo(elbo, weights, options.latent_kl_weight)
 
-    n_entries = sum(view.n_observed for view in views)
     config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * n_entries
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * _n_entries(views)
     )  # fmt: skip
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
-        history = train(model.parameters(), objective, config, generator, watch=watch)
-    _warn_if_unfinished(history, options, rise_per_entry=history.last_rise / n_entries)
-    return history
+        return train(model.parameters(), objective, config, generator, watch=watch)
+
+
+def _n_entries(views: Sequence[ObservedView]) -> int:
+    return sum(view.n_observed for view in views)
 
 
 def warn_of_empty_rows(n_empty: int) -> None:
@@ -57,8 +62,9 @@ def warn_of_empty_rows(n_empty: int) -> None:
         )
 
 
-def _warn_if_unfinished(history: History, options: FitOptions, *, rise_per_entry: float) -> None:
-    steps = len(history.bound)
+def warn_if_unfinished(history: History, options: FitOptions, views: Sequence[ObservedView]) -> None:
+    """Say that training ended before the bound was flat."""
+    steps, rise_per_entry = len(history.bound), history.last_rise / _n_entries(views)
     if history.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
             f"Training was interrupted after {steps} of {options.max_iter} steps. The model as it was then is kept and "

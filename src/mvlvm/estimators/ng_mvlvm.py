@@ -19,7 +19,9 @@ class NGMVLVM(AbstractMultiViewLVM):
     Parameters that say "per view" also take a dict, view name -> value.
 
     Args:
-        n_components: latent dimensions that all views share, D.
+        n_components: latent dimensions that all views share, D; "auto" starts with `max_components` and takes away
+            those that no view uses.
+        max_components: the most that "auto" will keep.
         n_private: view name -> latent dimensions that only this view sees; a view that is left out has none.
         n_mixtures: mixtures of a view's spectral density, Q; per view.
         n_points: spectral points per mixture, P (the paper's L / 2).
@@ -36,7 +38,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws: draws of latents and spectral points per step, the paper's I.
         n_draws_predict: draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.
-        view_weights: weight of every view's evidence; per view; None is 1.
+        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the
+            latents, but learns to be predicted from them.
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.
@@ -47,6 +50,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         embedding_std_: (N, D) their posterior standard deviations.
         private_embedding_: view -> (N, k) posterior means of its private latents, for views that have some.
         private_embedding_std_: view -> (N, k) their posterior standard deviations.
+        n_components_: shared dimensions, D; those that "auto" has kept.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
         history_: column -> array over steps: "objective" (what was raised: the bound with its weights), "elbo",
             "reconstruction", "latent_kl", "seconds", "learning_rate".
@@ -80,7 +84,8 @@ class NGMVLVM(AbstractMultiViewLVM):
     def __init__(
         self,
         *,
-        n_components: int = defaults.N_COMPONENTS,
+        n_components: int | str = defaults.N_COMPONENTS,
+        max_components: int = defaults.MAX_COMPONENTS,
         n_private: Mapping[str, int] | None = None,
         n_mixtures: int | Mapping[str, int] = defaults.N_MIXTURES,
         n_points: int = defaults.N_POINTS,
@@ -101,6 +106,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.max_components = max_components
         self.n_private = n_private
         self.n_mixtures = n_mixtures
         self.n_points = n_points

@@ -28,6 +28,7 @@ class FitOptions:
     """The settings of a fit that all views share."""
 
     n_components: int
+    prune: bool
     n_points: int
     max_iter: int
     tol: float
@@ -47,7 +48,8 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         parameters: parameter name -> value, as `get_params` gives them.
     """
     return FitOptions(
-        n_components=check_integer(parameters["n_components"], "n_components", at_least=1),
+        n_components=_check_n_components(parameters),
+        prune=_is_auto(parameters["n_components"]),
         n_points=check_integer(parameters["n_points"], "n_points", at_least=1),
         max_iter=check_integer(parameters["max_iter"], "max_iter", at_least=1),
         tol=check_number(parameters["tol"], "tol", positive=False),
@@ -59,6 +61,20 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         dtype=check_dtype(parameters["dtype"]),
         verbose=check_integer(_number_for_switch(parameters["verbose"]), "verbose", at_least=0),
     )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _check_n_components(parameters: Mapping[str, Any]) -> int:
+    """Give the number of shared dimensions to start with."""
+    value, most = parameters["n_components"], check_integer(parameters["max_components"], "max_components", at_least=1)
+    if _is_auto(value):
+        return most
+    if isinstance(value, str):
+        raise ValueError(f"n_components must be an integer of at least 1, or 'auto'. Got {value!r}.")
+    return check_integer(value, "n_components", at_least=1)
 
 
 def _number_for_switch(value: Any) -> Any:
@@ -78,12 +94,17 @@ def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequen
     n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
     scales = per_view(parameters["scale"], names, "scale")
     weights = per_view(parameters["view_weights"], names, "view_weights")
-    return {
+    options = {
         name: ViewOptions(
             kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),
             n_mixtures=check_integer(n_mixtures[name], "n_mixtures", at_least=1),
             scale=check_choice(scales[name], "scale", SCALES),
-            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=True),
+            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=False),
         )
         for name in names
     }
+    if not any(view.weight for view in options.values()):
+        raise ValueError(
+            "view_weights must be positive for some view. Got zeros alone. Leave it out to count all views."
+        )
+    return options

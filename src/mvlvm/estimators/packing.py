@@ -34,6 +34,7 @@ Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
 _INIT = "parameter.init"
+_WEIGHT = "sample_weight"
 _EXPLAINED = "explained_variance_per_dimension"
 # What each kind of weight posterior keeps of the weights' covariances.
 _COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
@@ -63,6 +64,8 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Take a fitted estimator apart."""
     arrays = _pack_arrays(saved.fitted, saved.record)
     arrays[_EXPLAINED] = saved.record.explained_per_dimension
+    if saved.fitted.model.latent.weight is not None:
+        arrays[_WEIGHT] = saved.fitted.model.latent.weight.cpu().numpy()
     parameters = dict(saved.parameters)
     if not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
@@ -174,6 +177,7 @@ def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
         dimensions=_unpack_dimensions(header, arrays),
     )  # fmt: skip
     model.load_state_dict(state)
+    model.latent.weigh_rows(torch.tensor(arrays[_WEIGHT]) if _WEIGHT in arrays else None)
     return model
 
 

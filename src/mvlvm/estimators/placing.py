@@ -187,8 +187,10 @@ class NewRows:
     @cached_property
     def _places(self) -> TrainingPlaces:
         latent, generator = self.fitted.model.latent, self._generator()
-        rows = torch.randperm(len(latent.mean), generator=generator)[:MOST_PLACES].to(latent.mean.device)
-        return training_places(latent, rows, defaults.N_LATENT_DRAWS, generator)
+        rows = torch.randperm(len(latent.mean), generator=generator).to(latent.mean.device)
+        if latent.weight is not None:  # rows that did not count are no places to be at
+            rows = rows[latent.weight[rows] > 0]
+        return training_places(latent, rows[:MOST_PLACES], defaults.N_LATENT_DRAWS, generator)
 
     @cached_property
     def _eps(self) -> Float[Tensor, "S D"]:

@@ -56,11 +56,19 @@ def prepare_views(views: Any, likelihood: Any) -> PreparedViews:
     return PreparedViews(data, guesses, fit_encodings(data, likelihoods))
 
 
-def choose_scalings(prepared: PreparedViews, scales: Mapping[str, Any]) -> dict[str, Scaling]:
-    """Choose how views are centred and scaled; counts, classes and the like are not."""
+def choose_scalings(
+    prepared: PreparedViews, scales: Mapping[str, Any], arrays: Mapping[str, Float[np.ndarray, "N _"]]
+) -> dict[str, Scaling]:
+    """Choose how views are centred and scaled; counts, classes and the like are not.
+
+    Args:
+        prepared: the views.
+        scales: view name -> what was asked for.
+        arrays: view name -> what is to be looked at, as its likelihood takes it.
+    """
     wanted = {name: scales[name] if _is_real(prepared, name) else None for name in scales}
     columns = {**prepared.data.layout.columns, **prepared.data.classes}
-    scalings = fit_scalings(prepared.encoded(), wanted, columns)
+    scalings = fit_scalings(arrays, wanted, columns)
     return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
 
 

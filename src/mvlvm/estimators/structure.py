@@ -1,26 +1,50 @@
 """What a user may ask about the latent dimensions: how many all views share, and how many each has for itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
 
 from mvlvm.checks import check_integer
 from mvlvm.errors import ViewError
+from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.models.private import Dimensions
+from mvlvm.models.starting import n_directions
 
 
-def check_dimensions(n_components: int, n_private: Any, n_columns: Mapping[str, int]) -> Dimensions:
-    """Resolve `n_private` for the views at hand.
+def check_dimensions(
+    options: FitOptions, view_options: Mapping[str, ViewOptions], n_private: Any, Ys: Mapping[str, Float[Tensor, "N _"]]
+) -> Dimensions:
+    """Resolve the latent dimensions for the views at hand.
 
     Args:
-        n_components: dimensions that all views share.
+        options: how many all views share; if it is for us to find out, at most how many.
+        view_options: the views' settings.
         n_private: None, or view name -> number of its own dimensions.
-        n_columns: view name -> number of its columns.
+        Ys: view name -> scaled view.
 
     Raises:
-        ValueError: it is no dict of integers, or names a view that does not exist.
+        ValueError: `n_private` is no dict of integers, names a view that does not exist or one of weight zero.
         ViewError: a view is to have more dimensions of its own than columns.
     """
-    names: Sequence[str] = list(n_columns)
+    private = _check_private(n_private, {name: Y.shape[1] for name, Y in Ys.items()})
+    for name in private:
+        if view_options[name].weight == 0:
+            raise ValueError(
+                f"n_private gives view '{name}' dimensions of its own, but view_weights gives it no say in them. "
+                "Give it a positive weight, or no private dimensions."
+            )
+    n_shared = options.n_components
+    if options.prune:
+        heard = [Y for name, Y in Ys.items() if view_options[name].weight]
+        n_shared = max(1, min(n_shared, n_directions(heard, n_shared)))
+    return Dimensions(n_shared, private)
+
+
+def _check_private(n_private: Any, n_columns: Mapping[str, int]) -> dict[str, int]:
+    """Give the private dimensions of views that have some."""
+    names = list(n_columns)
     if n_private is not None and not isinstance(n_private, Mapping):
         raise ValueError(
             "n_private must be None, or a dict of view names and numbers of dimensions. "
@@ -39,4 +63,4 @@ def check_dimensions(n_components: int, n_private: Any, n_columns: Mapping[str, 
                 f"n_private gives view '{name}' {k} dimensions of its own, more than its {n_columns[name]} column(s). "
                 f"Give it at most {n_columns[name]}."
             )
-    return Dimensions(n_components, {name: k for name, k in private.items() if k})
+    return {name: k for name, k in private.items() if k}

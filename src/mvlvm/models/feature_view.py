@@ -13,6 +13,7 @@ from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.hidden_weights import infer_with_gaps
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.row_weights import missing_normalisers, unweighed
 from mvlvm.models.spectral_mixture import AbstractMixture
 from mvlvm.models.view import AbstractView
 from mvlvm.models.weight_posterior import WeightPosterior
@@ -48,13 +49,14 @@ class FeatureView(AbstractView):
 
         Where single entries are hidden it is a lower bound, and their guesses move a step.
         """
-        Phi = self.draw_features(generator)(view.of(X))
+        Phi = view.weigh(self.draw_features(generator)(view.of(X)))
+        s, correction = self.noise_variance, missing_normalisers(view, self.noise_variance.double())
         with self.named_in_errors():
             if view.hidden is None:
-                return log_evidence(view.Y, Phi, self.noise_variance)
-            bound = hidden_log_evidence(view.Y, view.hidden, Phi, self.noise_variance)
-        view.guess(bound.Z)
-        return bound.value
+                return log_evidence(view.weigh(view.Y), Phi, s) + correction
+            bound = hidden_log_evidence(view.weigh(view.Y), view.hidden, Phi, s)
+        view.guess(unweighed(bound.Z, view.weight))
+        return bound.value + correction
 
     def infer_weights(
         self, latent: GaussianLatent, seen: ObservedView, *, n_latent_draws: int, generator: torch.Generator
@@ -65,19 +67,19 @@ class FeatureView(AbstractView):
 
         the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
         Where single entries are hidden, the sums of every column go over the rows in which it was seen
-        (`models/hidden_weights.py`).
+        (`models/hidden_weights.py`). Rows count by their weights.
         """
         features = self.draw_features(generator)
         s = self.noise_variance.double()
-        Phis = (features(seen.of(latent.sample(generator))).double() for _ in range(n_latent_draws))
+        Phis = (seen.weigh(features(seen.of(latent.sample(generator))).double()) for _ in range(n_latent_draws))
         with self.named_in_errors():
             if seen.hidden is not None:
-                return WeightPosterior(features, *infer_with_gaps(seen.Y, ~seen.hidden, list(Phis), s))
+                return WeightPosterior(features, *infer_with_gaps(seen.weigh(seen.Y), ~seen.hidden, list(Phis), s))
             gram, mean_Phi = 0.0, 0.0
             for Phi in Phis:  # one at a time, since all of them may not fit into memory
                 gram = gram + Phi.T @ Phi / n_latent_draws
                 mean_Phi = mean_Phi + Phi / n_latent_draws
             # a saved model is read back in row-major order, and products depend on the order in their last bits
             inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
-        mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.Y.double())
+        mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.weigh(seen.Y.double()))
         return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))

@@ -1,6 +1,6 @@
 """NG-MVLVM: views that share one latent (Alg. 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import nn
@@ -29,19 +29,28 @@ class MultiViewLVM(nn.Module):
         """The views' modules, with their type."""
         return [view for view in self.views if isinstance(view, AbstractView)]
 
-    def elbo(self, views: Sequence[ObservedView], generator: torch.Generator, *, n_draws: int = 1) -> Elbo:
+    def elbo(
+        self,
+        views: Sequence[ObservedView],
+        generator: torch.Generator,
+        *,
+        n_draws: int = 1,
+        mute: Collection[str] = (),
+    ) -> Elbo:
         """Estimate the evidence lower bound, the body of Alg. 1.
 
         Args:
             views: what was seen, in the order of the modules.
             generator: source of the draws of X and W.
             n_draws: the paper's I.
+            mute: views that learn from the latents, but have no say in where they are.
         """
         draws = []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
             terms = [
-                view.log_evidence(seen, X, generator) for view, seen in zip(self.feature_views, views, strict=True)
+                view.log_evidence(seen, X.detach() if view.name in mute else X, generator)
+                for view, seen in zip(self.feature_views, views, strict=True)
             ]
             draws.append(torch.stack(terms))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())

@@ -4,7 +4,8 @@ One normal around one mode is overconfident: half a digit often goes with two di
 N(0, I) knows nothing of where training put its rows. So the prior of a new row is half N(0, I), half "as one of the
 training rows", and its posterior is a mixture:
 
-* every training place a, with its own normal q(x_a), weighs  (1/A) p(y | a)^t;
+* every training place a, with its own normal q(x_a), weighs  (1/A) p(y | a)^t, where its row's weight takes the place
+  of the one;
 * every mode of p(y | x)^t N(x; 0, I), found by climbing from the best training places and from the origin, weighs its
   evidence. These take over where no training row is near enough.
 
@@ -42,11 +43,19 @@ class TrainingPlaces:
         mean: their means.
         std: their standard deviations.
         draws: draws of them.
+        weight: how often each counts; None is once.
     """
 
     mean: Float[Tensor, "A D"]
     std: Float[Tensor, "A D"]
     draws: Sequence[Float[Tensor, "A D"]]
+    weight: Float[Tensor, " A"] | None = None
+
+    @property
+    def log_prior(self) -> Float[Tensor, " A"]:
+        """The log of the probability that a new row is as one of them."""
+        weight = self.mean.new_ones(len(self.mean)) if self.weight is None else self.weight.to(self.mean)
+        return (weight / weight.sum()).log()
 
     def predict(self, function: ViewFunction) -> Prediction:
         """Give what a view's function is at these places."""
@@ -58,9 +67,9 @@ def training_places(
 ) -> TrainingPlaces:
     """Take some of the training rows' latents."""
     mean, std = latent.mean[rows].double(), latent.std[rows].double()
-    return TrainingPlaces(
-        mean, std, [mean + std * eps for eps in standard_draws((n_draws, *mean.shape), mean, generator)]
-    )
+    weight = None if latent.weight is None else latent.weight[rows]
+    draws = [mean + std * eps for eps in standard_draws((n_draws, *mean.shape), mean, generator)]
+    return TrainingPlaces(mean, std, draws, weight)
 
 
 def standard_draws(
@@ -115,7 +124,7 @@ def place(
     """
     log_likelihood = likelihood_at(seen, at_training)
     modes = find_modes(seen, starts(log_likelihood, training), tempering=tempering)
-    return weigh(log_likelihood, modes, tempering=tempering)
+    return weigh(log_likelihood, modes, training.log_prior, tempering=tempering)
 
 
 def likelihood_at(seen: Sequence[SeenView], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
@@ -132,10 +141,12 @@ def starts(log_likelihood: Float[Tensor, "N A"], training: TrainingPlaces) -> Fl
     return torch.cat([nearest, torch.zeros_like(nearest[:, :1])], dim=1)
 
 
-def weigh(log_likelihood: Float[Tensor, "N A"], modes: Modes, *, tempering: float) -> Places:
+def weigh(
+    log_likelihood: Float[Tensor, "N A"], modes: Modes, log_prior: Float[Tensor, " A"], *, tempering: float
+) -> Places:
     """Weigh training places and modes against each other."""
     n_places = log_likelihood.shape[1]
-    of_training = tempering * log_likelihood - math.log(n_places)
+    of_training = tempering * log_likelihood + log_prior
     log_weight = torch.cat([of_training, modes.log_evidence], dim=1) + _LOG_HALF
     weight = torch.softmax(log_weight, dim=1)
     return Places(weight[:, :n_places], modes, weight[:, n_places:], torch.logsumexp(log_weight, dim=1))

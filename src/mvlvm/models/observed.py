@@ -16,20 +16,23 @@ class ObservedView:
 
     Args:
         Y: the scaled view; NaN is missing.
+        weight: how many copies of itself each row counts for; None is one each.
 
     Attributes:
         Y: its observed rows, guesses included.
         rows: which rows of the latent they are; None if all.
         hidden: where the guesses are; None if there are none.
+        weight: of the observed rows; None is one each.
     """
 
-    def __init__(self, Y: Float[Tensor, "N M"]) -> None:
+    def __init__(self, Y: Float[Tensor, "N M"], weight: Float[Tensor, " N"] | None = None) -> None:
         missing = torch.isnan(Y)
         seen = ~missing.all(dim=1)
         self.rows: Int[Tensor, " R"] | None = None if seen.all() else seen.nonzero().squeeze(1)
         hidden = missing[seen]
         self.hidden: Bool[Tensor, "R M"] | None = hidden if hidden.any() else None
         self.Y: Float[Tensor, "R M"] = Y if self.complete else Y[seen].nan_to_num(nan=0.0)
+        self.weight: Float[Tensor, " R"] | None = None if weight is None else weight[seen]
 
     @property
     def complete(self) -> bool:
@@ -58,6 +61,10 @@ class ObservedView:
     def of(self, X: Float[Tensor, "N _"]) -> Float[Tensor, "R _"]:
         """Give the rows of a matrix that the view has."""
         return X if self.rows is None else X[self.rows]
+
+    def weigh(self, values: Float[Tensor, "R K"]) -> Float[Tensor, "R K"]:
+        """Multiply rows by the root of their weights, so that sums of squares and products count them as often."""
+        return values if self.weight is None else values * self.weight.sqrt().to(values)[:, None]
 
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""

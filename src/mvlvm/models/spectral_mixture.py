@@ -35,6 +35,14 @@ class AbstractMixture(nn.Module, ABC):
         """Say which latent dimensions the view sees."""
         self.seen = dimensions.to(self.seen)
 
+    @torch.no_grad()
+    def keep(self, dimensions: Bool[Tensor, " D"]) -> None:
+        """Forget all other latent dimensions."""
+        self.seen = self.seen[dimensions]
+        for name, parameter in list(self.named_parameters()):
+            if parameter.ndim > 1:  # means and deviations are (Q, D), all else does not know of dimensions
+                setattr(self, name, nn.Parameter(parameter[:, dimensions].contiguous()))
+
     @abstractmethod
     def density(self) -> BivariateMixture | StationaryMixture:
         """Give the density that the parameters stand for."""
@@ -141,7 +149,9 @@ def _start_means(n_mixtures: int, n_components: int, generator: torch.Generator)
 
 
 def _start_deviations(n_mixtures: int, n_components: int) -> nn.Parameter:
-    return nn.Parameter(torch.full((n_mixtures, n_components), raw_positive(defaults.START_SIGMA)))
+    """Start narrower the more dimensions there are, so that rows look as alike as they do in two."""
+    sigma = defaults.START_SIGMA * min(1.0, 2 / n_components) ** 0.5
+    return nn.Parameter(torch.full((n_mixtures, n_components), raw_positive(sigma)))
 
 
 def _standard_normal(like: Float[Tensor, "Q D"], n_points: int, generator: torch.Generator) -> Float[Tensor, "Q P D"]:

@@ -54,6 +54,12 @@ def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float
     return unit_variance(turn_towards_views(left, filled) if n_components > _MOST_TO_LOOK_AT else left)
 
 
+def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
+    """Give how many directions there are to start from, counted no further than `at_most`."""
+    _, singular_values = leading_left_vectors(torch.cat(complete_views(Ys, at_most), dim=1), at_most)
+    return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
+
+
 def _components(filled: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
     left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), n_components)
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())

@@ -81,6 +81,8 @@ def learn_tempering(
     densities = torch.zeros((2, len(Ys), len(LEVELS) + 1), dtype=torch.float64)
     n_entries = torch.zeros((2, len(Ys)), dtype=torch.float64)
     order = torch.randperm(len(Ys[0]), generator=generator, device=generator.device)
+    if model.latent.weight is not None:  # rows that do not count are no places to be at
+        order = order[model.latent.weight[order] > 0]
     for k in range(_N_FOLDS):
         held_out = order[k::_N_FOLDS]
         fold = _Fold(model, Ys, order[~torch.isin(order, held_out)], generator)
@@ -124,7 +126,7 @@ class _Fold:
         generator: torch.Generator,
     ) -> None:
         latent = model.latent
-        kept = [ObservedView(torch.full_like(Y, torch.nan).index_copy(0, rows, Y[rows])) for Y in Ys]
+        kept = [ObservedView(torch.full_like(Y, torch.nan).index_copy(0, rows, Y[rows]), latent.weight) for Y in Ys]
         weights = (
             view.infer_weights(latent, seen, n_latent_draws=_N_LATENT_DRAWS, generator=generator)
             for view, seen in zip(model.feature_views, kept, strict=True)
@@ -145,7 +147,7 @@ class _Fold:
         target, densities = exercise.target, []
         for level in (*LEVELS, _NOTHING):
             modes = follow_modes(seen, modes, tempering=level)
-            places = weigh(log_likelihood, modes, tempering=level)
+            places = weigh(log_likelihood, modes, self.places.log_prior, tempering=level)
             prediction = predict_at(places, self.functions[target], self.at_places[target], self.eps)
             likelihood = self.functions[target].likelihood
             densities.append(float(likelihood.log_predictive_density(exercise.truth, *prediction).sum()))

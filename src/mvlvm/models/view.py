@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
@@ -54,6 +54,10 @@ class AbstractView(nn.Module, ABC):
         self, latent: GaussianLatent, seen: ObservedView, *, n_latent_draws: int, generator: torch.Generator
     ) -> AbstractWeightPosterior:
         """Give the posterior of the weights for one feature map, averaged over q(X)."""
+
+    def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
+        """Forget all other latent dimensions."""
+        self.mixture.keep(kept)
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm import defaults
@@ -24,8 +24,7 @@ from mvlvm.models.view import AbstractView
 from mvlvm.models.weight_posterior import ColumnPosterior
 from mvlvm.shapes import Scalar
 
-# How far a training step moves the weights towards the optimum for its draw of the latents. Measured on binary images:
-# 0.2 and 0.5 end at the same bound, 0.5 sooner.
+# How far a training step moves the weights towards the optimum for its draw of the latents.
 _RATE = 0.5
 # Steps after training, at rates 1, 2/3, 1/2, ... so that they average over draws of the latents.
 _STEPS_TO_SETTLE = 24
@@ -70,14 +69,20 @@ class WeightView(AbstractView):
         return FeatureMap(features.points, features.alpha, constant=defaults.CONSTANT_FEATURE)
 
     def log_evidence(self, view: ObservedView, X: Float[Tensor, "N D"], generator: torch.Generator) -> Scalar:
-        """Bound the log evidence of what was seen given latents. Where gradients are taken the weights move a step."""
+        """Bound the log evidence of what was seen given latents.
+
+        The weights first move a step towards the optimum for these latents, and keep it where gradients are taken. The
+        bound is then that of q(X) q(w | X), as the collapsed one is; held fixed, weights would reward latents that are
+        too sure of themselves.
+        """
         Phi = self.draw_features(generator)(view.of(X)).double()
         with self.named_in_errors():
-            weights = self._start(view.entries, Phi.detach()) if self.weights is None else self.weights
-            bound, slopes = self._evaluate(view, Phi, weights)
-            if torch.is_grad_enabled():
-                weights = natural_step(weights, Phi.detach(), slopes, rate=_RATE)
-        self.weights = weights
+            fixed = Phi.detach()
+            weights = self._start(view.entries, fixed) if self.weights is None else self.weights
+            weights = natural_step(weights, fixed, self._evaluate(view, fixed, weights)[1], rate=_RATE)
+            bound, _ = self._evaluate(view, Phi, weights)
+        if torch.is_grad_enabled():
+            self.weights = weights
         return bound
 
     def infer_weights(
@@ -101,7 +106,14 @@ class WeightView(AbstractView):
         self, view: ObservedView, Phi: Float[Tensor, "N F"], weights: ColumnWeights
     ) -> tuple[Scalar, ValueSlopes]:
         expected = partial(self.likelihood.expected_log_density, view.entries)
-        return weight_space_evidence(Phi, weights, expected, self.likelihood)
+        times = 1.0 if view.weight is None else view.weight.to(Phi)[:, None]
+        return weight_space_evidence(Phi, weights, expected, self.likelihood, times=times)
+
+    def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
+        """Forget all other latent dimensions; what was known of the weights was about another function."""
+        super().keep_dimensions(kept)
+        self.draws = self.draws[..., kept]
+        self.weights = None
 
     def _start(self, Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"]) -> ColumnWeights:
         """Start from a constant function that suits every column, as sure of it as the data are."""

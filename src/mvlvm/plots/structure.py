@@ -11,6 +11,7 @@ from mvlvm.errors import ViewError
 from mvlvm.plots.style import QUALITATIVE, SEQUENTIAL, new_figure
 
 _CELL = (0.62, 0.45)  # inches
+_LEAST_WIDTH = 4.2  # inches that the title takes
 # On colours below this share of the scale, numbers are white.
 _DARK = 0.6
 # Bars of more dimensions than there are colours are told apart by hatching.
@@ -39,9 +40,8 @@ def plot_relevance(relevance: Any) -> Figure:
     table = _as_table(relevance, "relevance")
     n_views, n_dimensions = table.values.shape
     longest = max(len(name) for name in table.views)
-    figure, ((panel,),) = new_figure(
-        1, 1, panel=(1.6 + 0.08 * longest + _CELL[0] * n_dimensions, 1.3 + _CELL[1] * n_views)
-    )
+    width = max(_LEAST_WIDTH, 1.6 + 0.08 * longest + _CELL[0] * n_dimensions)
+    figure, ((panel,),) = new_figure(1, 1, panel=(width, 1.3 + _CELL[1] * n_views))
     top = max(float(table.values.max()), np.finfo(float).tiny)
     image = panel.imshow(table.values, cmap=SEQUENTIAL, vmin=0.0, vmax=top, aspect="auto", interpolation="nearest")
     for (v, d), value in np.ndenumerate(table.values):

@@ -38,6 +38,16 @@ class History:
         for name, value in parts.items():
             self.parts.setdefault(name, []).append(value)
 
+    def go_on(self, later: "History") -> None:
+        """Append a run that went on where this one had ended."""
+        before = self.seconds[-1] if self.seconds else 0.0
+        for step, bound in enumerate(later.bound):
+            parts = {name: values[step] for name, values in later.parts.items()}
+            self.record(
+                bound, parts, seconds=before + later.seconds[step], learning_rate=later.learning_rate[step]
+            )  # fmt: skip
+        self.stop_reason, self.last_rise = later.stop_reason, later.last_rise
+
     def as_arrays(self) -> dict[str, np.ndarray]:
         """Give every column as an array, by name."""
         columns = {"objective": self.bound, **self.parts, "seconds": self.seconds, "learning_rate": self.learning_rate}

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+import mvlvm
+from mvlvm import NGMVLVM
+from mvlvm.datasets import load
+
+QUICK = {"max_iter": 10, "n_draws_predict": 1, "tol": 0.0, "n_points": 8, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load("shared-private", n_samples=50, n_features=6, random_state=0)
+
+
+def test_weights_of_one_change_nothing(data):
+    plain, weighed = (
+        NGMVLVM(**QUICK).fit(data, sample_weight=weight).embedding_ for weight in (None, np.ones(50))
+    )  # fmt: skip
+    np.testing.assert_array_equal(plain, weighed)
+
+
+def test_heavy_rows_are_explained_better():
+    Y = np.random.default_rng(0).normal(size=(60, 8))
+    errors = []
+    for half in (slice(0, 30), slice(30, 60)):
+        weight = np.full(60, 0.05)
+        weight[half] = 5.0
+        est = NGMVLVM(max_iter=150, tol=0.0, n_points=10, random_state=0).fit(Y, sample_weight=weight)
+        errors.append(((est.reconstruct() - Y) ** 2).mean(axis=1))
+    assert errors[0][:30].mean() < errors[1][:30].mean() - 0.05
+    assert errors[1][30:].mean() < errors[0][30:].mean() - 0.05
+
+
+def test_rows_of_no_weight_have_no_say_and_are_placed_as_new_rows(data):
+    weight = np.ones(50)
+    weight[[3, 17]] = 0.0
+    wild = {name: Y.copy() for name, Y in data.items()}
+    for Y in wild.values():
+        Y[[3, 17]] = 1e3
+    est, other = (NGMVLVM(**QUICK).fit(views, sample_weight=weight) for views in (data.views, wild))
+    counted = weight > 0
+    np.testing.assert_array_equal(est.embedding_[counted], other.embedding_[counted])
+    assert est.elbo_ == other.elbo_
+    rows = {name: Y[[3, 17]] for name, Y in data.items()}
+    mean, std = est.transform(rows, return_std=True)
+    np.testing.assert_allclose(est.embedding_[[3, 17]], mean, atol=1e-5)
+    np.testing.assert_allclose(est.embedding_std_[[3, 17]], std, rtol=1e-4)
+
+
+def test_a_saved_model_remembers_its_weights(data, tmp_path):
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 5.0], size=50)
+    est = NGMVLVM(**QUICK).fit(data, sample_weight=weight)
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    rows = {"a": data["a"][:10] + 0.1}
+    np.testing.assert_array_equal(loaded.predict(rows, target="b"), est.predict(rows, target="b"))
+    np.testing.assert_array_equal(loaded.model_.model.latent.weight, weight)
+
+
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones(49), r"must have one entry per row, the shape \(50,\). Got \(49,\)"),
+        (np.ones((50, 1)), r"must have one entry per row, the shape \(50,\). Got \(50, 1\)"),
+        (-np.ones(50), "must not be negative. Got -1"),
+        (np.full(50, np.nan), "must be finite. Got 50 entries"),
+        (np.full(50, np.inf), "must be finite. Got 50 entries"),
+        (np.zeros(50), "must be positive for some row. Got zeros alone"),
+        (["heavy"] * 50, "must be numbers. Got list"),
+    ],
+    ids=["short", "matrix", "negative", "nan", "infinite", "zeros", "text"],
+)
+def test_weights_that_cannot_be_are_refused_in_a_sentence(weight, message, data):
+    with pytest.raises(ValueError, match=f"sample_weight {message}"):
+        NGMVLVM(**QUICK).fit(data, sample_weight=weight)
+
+
+def test_a_view_of_no_weight_has_no_say_in_the_latents_but_is_predicted(data):
+    weights = {"a": 1.0, "b": 0.0}
+    rng = np.random.default_rng(0)
+    settings = QUICK | {"max_iter": 150, "n_points": 20}
+    noise = {"a": data["a"], "b": rng.normal(size=data["b"].shape)}
+    est, other = (NGMVLVM(view_weights=weights, **settings).fit(views) for views in (data.views, noise))
+    np.testing.assert_allclose(est.embedding_, other.embedding_, atol=1e-6)
+    assert est.explained_variance_["b"] > 0.2  # its shared factor, of two
+    assert est.predict({"a": data["a"][:5]}, target="b").shape == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"a": 0.0, "b": 0.0}, "view_weights must be positive for some view. Got zeros alone"),
+        ({"a": -1.0, "b": 1.0}, "view_weights must be a non-negative number. Got -1.0"),
+    ],
+)
+def test_view_weights_that_cannot_be_are_refused(weights, message, data):
+    with pytest.raises(ValueError, match=message):
+        NGMVLVM(view_weights=weights, **QUICK).fit(data)
+
+
+def test_a_view_of_no_weight_has_no_dimensions_of_its_own(data):
+    with pytest.raises(ValueError, match="view 'b' dimensions of its own, but view_weights gives it no say"):
+        NGMVLVM(view_weights={"a": 1.0, "b": 0.0}, n_private={"b": 1}, **QUICK).fit(data)
