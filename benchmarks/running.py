@@ -73,9 +73,8 @@ def run(experiments: Sequence[Experiment], seeds: Sequence[int], file: CellFile,
                     say(f"{name}: FAILED, {type(failure).__name__}: {failure}")
                     failures.append(failure)
                     continue
-                shown = {
-                    key: float(f"{value:.4g}") for key, value in cell.numbers.items() if not isinstance(value, list)
-                }
+                numbers = {key: value for key, value in cell.numbers.items() if not isinstance(value, list)}
+                shown = ", ".join(f"{key} {value:.4g}" for key, value in numbers.items())
                 say(f"{name}: {shown} in {cell.seconds:.0f} s")
     if failures:
         raise failures[0]
