@@ -14,6 +14,7 @@ from cells import CellFile
 from experiment import Effort
 from found_structure import EXPERIMENTS as STRUCTURE
 from held_out_labels import EXPERIMENTS as LABELS
+from likelihoods_page import write_page
 from mathematics import EXPERIMENTS as MATHEMATICS
 from mvlvm import __version__
 from own_models import EXPERIMENTS as OWN
@@ -31,7 +32,9 @@ def main(given: Sequence[str] | None = None) -> None:
     if options.quick:
         results = results / "quick"
     file = CellFile(results / "likelihoods.jsonl", __version__)
-    run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options)
+    if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
+        out = options.out or (results if options.quick else ROOT / "docs" / "results")
+        say(f"wrote {write_page(EXPERIMENTS, file, out, trial=options.quick)}")
 
 
 if __name__ == "__main__":
