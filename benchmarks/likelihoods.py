@@ -18,7 +18,7 @@ from likelihoods_page import write_page
 from mathematics import EXPERIMENTS as MATHEMATICS
 from mvlvm import __version__
 from own_models import EXPERIMENTS as OWN
-from running import arguments, run_options
+from running import arguments, run_options, say
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = (*OWN, *BINARY, *LABELS, *STRUCTURE, *COUNTS, *MATHEMATICS)

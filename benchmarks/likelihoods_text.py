@@ -56,10 +56,10 @@ almost sure, and its noise is as wide there as in the middle."""),
     _own("poisson", "counts", "Poisson counts with a mean of e^f; a typical mean is 1.6.", """
 **How to read it.** A small mean goes with a small spread, and a large one with a large spread. A Gaussian view has one
 noise for the whole view; logarithms help with large counts and hurt with small ones, to which zero belongs."""),
-    _own("negative-binomial", "counts that vary more", "Negative binomial counts with a mean of e^f, typically 4.5, and "
-         "dispersion 2.", """
-**How to read it.** As for Poisson counts, with longer tails. Two lessons are learned from the data: the function and
-the dispersion of every column."""),
+    _own("negative-binomial", "counts that vary more",
+         "Negative binomial counts with a mean of e^f, typically 4.5, and dispersion 2.", """
+**How to read it.** As for Poisson counts, with longer tails. Beside the function the dispersion of every column is
+learned."""),
     Section(
         "own-categorical", "Own model: classes",
         _TASK.format(
@@ -120,10 +120,10 @@ PRIVATE = Section(
     "private", "Dimensions that only one view has",
     """
 `shared-private`: two views of 20 columns, 300 rows, smooth functions of one factor that both see and of one that only
-that view sees. It is fitted once with `n_components=1, n_private={"a": 1, "b": 1}` and once with `n_components=3`, where
-nothing says which view has what. "Off pattern" is the larger of two shares: of a in b's own dimension, and of b in
-a's, each as a part of the row's largest relevance. "On pattern" is the smallest share that should not be small. The last
-columns are correlations, without sign, of the latents with the true factors.""",
+that view sees. It is fitted once with `n_components=1, n_private={"a": 1, "b": 1}` and once with `n_components=3`,
+where nothing says which view has what. "Off pattern" is the larger of two shares: of a in b's own dimension, and of b
+in a's, each as a part of the row's largest relevance. "On pattern" is the smallest share that should not be small. The
+last columns are correlations, without sign, of the latents with the true factors.""",
     {"off pattern": "off pattern", "on pattern": "on pattern", "shared": "shared", "own of a": "a's own",
      "own of b": "b's own"},
     """
@@ -150,9 +150,9 @@ COUNTS = Section(
 `citeseq-pbmc`: 500 cells, raw counts of the 500 most variable genes and of 49 proteins. 400 cells are fitted
 (`n_components=10`, `max_iter=1000`, nothing else set), and the proteins of 100 others are predicted from their RNA. The
 Gaussian views are fitted to log(1 + y), in one case after the RNA of every cell was scaled to the same total; proteins
-are not scaled. Their densities are those of the counts: by the change of variables log p(y) = log p(z) - log(1 + y) with
-z = log(1 + y). "As integers" is their probability of the interval about the count instead. The last method gives every
-protein a negative binomial distribution by maximum likelihood, the same for all cells.""",
+are not scaled. Their densities are those of the counts: by the change of variables log p(y) = log p(z) - log(1 + y)
+with z = log(1 + y). "As integers" is their probability of the interval about the count instead. The last method gives
+every protein a negative binomial distribution by maximum likelihood, the same for all cells.""",
     {"log density": "log density", "as integers": "as integers"},
     """
 **How to read it.** A method that is not above the last row has learned nothing of use about single cells. Proteins of
@@ -165,8 +165,8 @@ MATHEMATICS = Section(
     "mathematics", "The mathematics",
     """
 For random means, variances and entries: log densities against SciPy's; expected log densities over a normal f against
-a sum over 4,001 points (classes: 80 x 80 x 80 Gauss-Hermite points); and, for a Gaussian view, the bound of the explicit
-posterior of the weights at its optimum against the collapsed evidence. Largest absolute differences, and for
+a sum over 4,001 points (classes: 80 x 80 x 80 Gauss-Hermite points); and, for a Gaussian view, the bound of the
+explicit posterior of the weights at its optimum against the collapsed evidence. Largest absolute differences, and for
 expectations also relative to the value where that is above 1.""",
     {"density": "log density", "expected": "expected log density", "expected, relative": "the same, relative",
      "bound minus evidence": "bound minus evidence"},
@@ -222,7 +222,8 @@ CLAIMS = (
           largest(["3 factors", "5 factors", "8 factors"], "off by"), highest=1, digits=0),
     Claim("citeseq-pbmc", "log density above that of the Gaussian on logarithms: difference above 0",
           above(_CITE, "gaussian"), lowest=0),
-    Claim("citeseq-pbmc", "the same as integers: difference above 0", above(_CITE, "gaussian", "as integers"), lowest=0),
+    Claim("citeseq-pbmc", "the same as integers: difference above 0",
+          above(_CITE, "gaussian", "as integers"), lowest=0),
     Claim("citeseq-pbmc", "log density above that of poisson: difference above 0", above(_CITE, "poisson"), lowest=0),
     Claim("citeseq-pbmc", "log density above that without latents: difference above 0",
           above(_CITE, "without latents"), lowest=0),
