@@ -135,7 +135,7 @@ def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
         ({"n_points": "many"}, "n_points must be an integer.*Got 'many'"),
         ({"kernel": "rbf"}, "kernel must be one of 'ngsm', 'sm'. Got 'rbf'"),
         ({"kernel": {"rbf": "sm"}}, "no value for 'gibbs'"),
-        ({"likelihood": "poisson"}, "likelihood must be one of 'gaussian'. Got 'poisson'"),
+        ({"likelihood": "binomial"}, "likelihood must be one of 'gaussian', 'student-t', .*'auto'. Got 'binomial'"),
         ({"scale": "rows"}, "scale must be one of 'auto', 'view', 'column', None. Got 'rows'"),
         ({"init": "tsne"}, r"init must be 'pca' or an array of shape \(60, 2\). Got 'tsne'"),
         ({"init": np.zeros((60, 3))}, r"shape \(60, 2\).*Got \(60, 3\)"),

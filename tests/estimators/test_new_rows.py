@@ -212,7 +212,8 @@ def test_the_score_is_the_density_of_a_mixture_that_a_grid_gives_too(curve):
         view = est.model_.views[name]
         on_grid = view.function.linearise(torch_column(grid))
         centre = view.scaling.undo(on_grid.mean.numpy())
-        spread = view.scaling.undo_std(on_grid.variance.sqrt().numpy())
+        noise_variance = view.function.likelihood.noise_variance.item()
+        spread = view.scaling.undo_std(np.sqrt(on_grid.variance.numpy() + noise_variance))
         n_seen += (~np.isnan(Y)).sum()
         for m in range(Y.shape[1]):
             seen = ~np.isnan(Y[:, m])

@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "mvlvm"
-PUBLIC = ["mvlvm", "mvlvm.kernels", "mvlvm.spectral", "mvlvm.evidence", "mvlvm.views", "mvlvm.datasets",
-          "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
+PUBLIC = ["mvlvm", "mvlvm.kernels", "mvlvm.likelihoods", "mvlvm.spectral", "mvlvm.evidence", "mvlvm.views",
+          "mvlvm.datasets", "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
 
 
 def test_the_architecture_names_every_file_and_no_other():

@@ -42,3 +42,20 @@ def test_doubled_map_is_the_same_map_of_latents_in_double(generator):
     Phi = doubled(X)
     torch.testing.assert_close(Phi @ Phi.T, torch.as_tensor(printed @ printed.T), rtol=0.0, atol=1e-12)
     assert features.points.w1.dtype == torch.float32
+
+
+def test_constant_feature_comes_last_and_has_no_slope(generator):
+    density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
+    points = draw_points(density, 6, generator)
+    plain, with_constant = FeatureMap(points, density.alpha), FeatureMap(points, density.alpha, constant=3.0)
+    std = torch.full((5, 2), 0.5, dtype=torch.float64)
+    (Phi, slopes), (plain_Phi, plain_slopes) = with_constant.with_slopes(X), plain.with_slopes(X)
+    for got, expected, last in (
+        (with_constant(X), plain(X), 3.0),
+        (with_constant.double()(X), plain(X), 3.0),
+        (with_constant.expectation(X, std), plain.expectation(X, std), 3.0),
+        (Phi, plain_Phi, 3.0),
+        (slopes, plain_slopes, 0.0),
+    ):
+        assert torch.equal(got[..., :-1], expected)
+        assert (got[..., -1] == last).all()

@@ -7,8 +7,9 @@ import torch
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.weight_posterior import ColumnPosterior
 from mvlvm.spectral import SpectralPoints
-from tests.mixtures import normal, uniform
+from tests.mixtures import draw_points, normal, random_mixture, uniform
 from tests.models.fixed_features import fixed_view
 from tests.monte_carlo import assert_mean
 from tests.oracles import gp_posterior
@@ -132,3 +133,62 @@ def test_at_certain_latents_the_weights_alone_are_uncertain(uncertain):
     for m, inflation in enumerate(INFLATION.tolist()):
         expected = [inflation * phi @ Sigma @ phi for phi in Phi]
         np.testing.assert_allclose(variance[:, m].numpy(), expected, rtol=1e-12, atol=0.0)
+
+
+@pytest.fixture
+def by_columns(generator):
+    """Weights with a covariance for every column, the covariances themselves, and latents."""
+    density = random_mixture(2, 2, generator)
+    features = FeatureMap(draw_points(density, 3, generator), density.alpha, constant=2.0)
+    F = 13
+    basis = torch.linalg.qr(normal((F, F), generator)).Q
+    spread = uniform(0.1, 1.0, (F, 3), generator)
+    posterior = ColumnPosterior(features, normal((F, 3), generator), basis, spread)
+    covariances = [(basis.numpy() * spread[:, m].numpy()) @ basis.numpy().T for m in range(3)]
+    return posterior, covariances, normal((4, 2), generator)
+
+
+def test_columns_have_variances_of_their_own(by_columns):
+    posterior, covariances, X = by_columns
+    mean, variance, _, _ = posterior.linearise(X)
+    Phi = posterior.features(X).numpy()
+    np.testing.assert_allclose(mean.numpy(), Phi @ posterior.mean.numpy(), rtol=1e-12, atol=1e-14)
+    for m, S in enumerate(covariances):
+        np.testing.assert_allclose(variance[:, m].numpy(), [phi @ S @ phi for phi in Phi], rtol=1e-12, atol=0.0)
+
+
+def test_slopes_of_columns_are_those_of_finite_differences(by_columns):
+    posterior, _, X = by_columns
+    around, step = posterior.linearise(X), 1e-5
+    for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
+        ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
+        for slopes, one, other in (
+            (around.slopes, ahead.mean, behind.mean),
+            (around.variance_slopes, ahead.variance, behind.variance),
+        ):
+            torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+def test_drawn_columns_have_their_own_mean_and_covariance(by_columns, generator):
+    posterior, covariances, X = by_columns
+    Phi = posterior.features(X)
+    draws = torch.stack([posterior.draw(X, generator) for _ in range(4000)])
+    assert_mean(draws, Phi @ posterior.mean)
+    centred = draws - Phi @ posterior.mean
+    for m, S in enumerate(covariances):
+        assert_mean(centred[:, :, None, m] * centred[:, None, :, m], Phi @ torch.as_tensor(S) @ Phi.T)
+
+
+def test_predicted_moments_of_columns_are_those_of_simulated_functions(by_columns, generator):
+    posterior, _, mean = by_columns
+    std = uniform(0.2, 0.6, (4, 2), generator)
+    functions = torch.stack([posterior.draw(X, generator) for X in latent_draws(mean, std, 3000, generator)])
+    assert_mean(functions, posterior.mean_at(mean, std))
+    predicted = [posterior.predict(mean, std, [X]).variance for X in latent_draws(mean, std, 3000, generator)]
+    assert_mean((functions - posterior.mean_at(mean, std)).square() - torch.stack(predicted), torch.zeros(4, 3))
+
+
+def test_squared_slopes_are_those_of_the_mean_function(by_columns):
+    posterior, _, X = by_columns
+    slopes = posterior.linearise(X).slopes
+    torch.testing.assert_close(posterior.squared_slopes(X), slopes.square().sum(dim=(1, 2)), rtol=1e-10, atol=0.0)

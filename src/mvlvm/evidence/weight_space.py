@@ -67,6 +67,11 @@ def column_weights(
     Raises:
         NumericalError: H is not finite, or has no eigenvectors to be found.
     """
+    if not torch.isfinite(shared).all():
+        raise NumericalError(
+            f"The {len(shared)} x {len(shared)} precision of the weights holds NaN or infinite values. "
+            f"Training has diverged. {_ADVICE}"
+        )
     try:
         eigenvalues, basis = torch.linalg.eigh(shared)
     except RuntimeError as error:
@@ -129,8 +134,8 @@ def natural_step(
         rate: 1 goes all the way; less averages over the draws of several steps.
     """
     curvature = (-2 * slopes.by_variance).clamp_min(_LEAST_CURVATURE)
-    by_column = curvature.mean(dim=0)
-    by_row = curvature.sum(dim=1, keepdim=True) / by_column.sum()
+    # columns have a mean of one: how certain the weights are is all in H, and can be averaged over steps
+    by_row, by_column = curvature.mean(dim=1, keepdim=True), curvature.mean(dim=0) / curvature.mean()
     moved = column_weights(
         weights.mean,
         torch.lerp(weights.shared, Phi.T @ (by_row * Phi), rate),

@@ -87,8 +87,11 @@ def learn_tempering(
         held_out = order[k::_N_FOLDS]
         fold = _Fold(model, Ys, order[~torch.isin(order, held_out)], generator)
         for exercise in _exercises(Ys, held_out, generator):
-            densities[exercise.task, exercise.target] += fold.log_densities(exercise)
-            n_entries[exercise.task, exercise.target] += (~torch.isnan(exercise.truth)).sum().cpu()
+            # a class is one entry, of which there is no half
+            count = model.feature_views[exercise.target].likelihood.count_entries(exercise.truth)
+            if count:
+                densities[exercise.task, exercise.target] += fold.log_densities(exercise)
+                n_entries[exercise.task, exercise.target] += count
     levels = (_choose_levels(*task) for task in zip(densities, n_entries, strict=True))
     return tuple(Tempering(*pair) for pair in zip(*levels, strict=True))
 

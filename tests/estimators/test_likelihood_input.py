@@ -1,0 +1,221 @@
+"""What is fitted as which likelihood, in which form it comes, and what is said about data that do not fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mvlvm
+from mvlvm import NGMVLVM, ViewError, ViewWarning
+from mvlvm.estimators import fitted as fitted_room
+from mvlvm.models.tempering import Tempering
+from tests.estimators.kinds import KINDS, draw_views
+
+N = 40
+DATA = draw_views(N)
+CODES = np.array([KINDS.index(kind) for kind in DATA["kind"]])
+
+
+@pytest.fixture(autouse=True)
+def no_tempering(monkeypatch):
+    """Learning how far to trust likelihoods is most of a small fit's time, and not what is asked here."""
+    monkeypatch.setattr(
+        fitted_room, "learn_tempering", lambda model, views, generator: tuple(Tempering() for _ in views)
+    )
+
+
+def quick(**parameters):
+    return NGMVLVM(max_iter=3, tol=0.0, n_points=4, random_state=0, **parameters)
+
+
+def changed(Y, value, *places):
+    Y = Y.copy()
+    for place in places or ((3, 1),):
+        Y[place] = value
+    return Y
+
+
+SENTENCES = [
+    (
+        "poisson",
+        changed(DATA["cells"], -2),
+        r"'y' must hold counts.*1 entries that are negative, the first, -2, in row 3",
+    ),
+    (
+        "negative-binomial",
+        changed(DATA["reads"], 1.5),
+        r"'y' must hold counts.*not whole, the first, 1.5, in row 3, col",
+    ),
+    ("bernoulli", changed(DATA["marks"], 2), r"'y' must hold two values to be bernoulli.*Got 3: 0, 1, 2"),
+    ("bernoulli", np.ones((N, 2)), r"'y' is constant: none of its 2 columns varies, so it tells nothing as bernoulli"),
+    ("categorical", np.ones((N, 1)), r"'y' must have at least two classes. Got one, 1, in every row"),
+    ("categorical", np.array(["a"] * N, dtype=object), r"'y' must have at least two classes. Got one, 'a'"),
+    ("categorical", DATA["size"], r"'y' must be one column of classes, or one-hot"),
+    ("categorical", np.arange(N)[:, None], r"'y' must have at least 2 rows per class on average.*Got 40 classes in 40"),
+    ("gaussian", DATA["kind"], r"'y' holds labels and must be categorical. Got likelihood 'gaussian'"),
+]
+
+
+@pytest.mark.parametrize(("likelihood", "Y", "sentence"), SENTENCES)
+def test_data_that_a_likelihood_cannot_have_made_are_refused_by_fit(likelihood, Y, sentence):
+    with pytest.raises(ViewError, match=sentence):
+        quick(likelihood={"x": "gaussian", "y": likelihood}).fit({"x": DATA["size"], "y": Y})
+
+
+def test_an_unknown_likelihood_is_answered_with_the_known_ones():
+    with pytest.raises(
+        ValueError,
+        match="likelihood must be one of 'gaussian', 'student-t', 'bernoulli', 'poisson', 'negative-binomial', "
+        "'categorical', 'auto'. Got 'nb'",
+    ):
+        quick(likelihood="nb").fit(DATA["cells"])
+    with pytest.raises(ValueError, match="likelihood as a dict needs one entry per view. Got no value for 'y'"):
+        quick(likelihood={"x": "gaussian"}).fit({"x": DATA["size"], "y": DATA["cells"]})
+
+
+def fit_beside(Y, likelihood="categorical"):
+    return quick(likelihood={"x": "gaussian", "y": likelihood}).fit({"x": DATA["size"], "y": Y})
+
+
+def test_a_column_of_whole_numbers_can_be_classes():
+    Y = np.array([10, 20, 40])[CODES][:, None]
+    est = fit_beside(Y)
+    assert est.classes_ == {"y": [10, 20, 40]}
+    P = est.predict({"x": DATA["size"]}, target="y")
+    assert P.shape == (N, 3)
+    np.testing.assert_allclose(np.asarray(P).sum(axis=1), 1, rtol=0.0, atol=1e-6)
+    gappy = np.where(np.arange(N)[:, None] < 3, np.nan, Y)
+    filled = est.impute({"x": DATA["size"], "y": gappy})["y"]
+    assert filled.shape == (N, 1)
+    assert (filled[3:] == Y[3:]).all()
+    assert set(filled[:3, 0]) <= {10, 20, 40}
+    assert est.sample(20)["y"].shape == (20, 1)
+    assert set(est.sample(200)["y"].ravel()) <= {10, 20, 40}
+    with pytest.raises(ViewError, match=r"'y' must hold classes that training has seen. Got 30.*10, 20, 40"):
+        est.transform({"y": np.array([[30], [10]])})
+
+
+def test_a_column_of_classes_with_gaps_survives_a_file(tmp_path):
+    Y = np.where(np.arange(N) % 7 == 0, np.nan, CODES + 0.5)[:, None]
+    est = fit_beside(Y)
+    assert est.classes_ == {"y": [0.5, 1.5, 2.5]}
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    filled = est.impute()["y"]
+    assert not np.isnan(filled).any()
+    np.testing.assert_array_equal(filled[~np.isnan(Y)], Y[~np.isnan(Y)])
+    np.testing.assert_array_equal(loaded.impute({"x": DATA["size"], "y": Y})["y"], filled)
+    np.testing.assert_array_equal(loaded.sample(9)["y"], est.sample(9)["y"])
+
+
+def test_one_hot_rows_are_classes_and_stay_one_hot():
+    Y = np.eye(3)[CODES]
+    Y[4] = np.nan
+    est = fit_beside(Y, "auto")
+    assert est.likelihood_["y"] == "categorical"
+    assert est.classes_ == {}
+    assert est.n_features_in_["y"] == 3
+    P = est.predict({"x": DATA["size"]}, target="y")
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=0.0, atol=1e-6)
+    filled = est.impute()["y"]
+    np.testing.assert_array_equal(np.delete(filled, 4, axis=0), np.delete(Y, 4, axis=0))
+    assert sorted(filled[4]) == [0, 0, 1]
+    drawn = est.sample(30)["y"]
+    assert (drawn.sum(axis=1) == 1).all()
+    assert set(drawn.ravel()) == {0, 1}
+
+
+def test_the_same_classes_in_any_form_are_the_same_fit():
+    forms = [DATA["kind"], CODES, CODES[:, None].astype(float), np.eye(3)[CODES], pd.Series(DATA["kind"], name="z"),
+             pd.Categorical(DATA["kind"])]  # fmt: skip
+    fits = [fit_beside(Y) for Y in forms]
+    for est in fits[1:]:
+        np.testing.assert_array_equal(est.embedding_, fits[0].embedding_)
+        P, of_first = (np.asarray(model.reconstruct()["y"]) for model in (est, fits[0]))
+        np.testing.assert_array_equal(P, of_first)
+
+
+def test_labels_go_back_in_the_form_they_came():
+    rows = [f"r{i}" for i in range(N)]
+    series = pd.Series(DATA["kind"], index=rows, name="stage", dtype="category")
+    gappy = series.copy()
+    gappy.iloc[5] = None
+    x = pd.DataFrame(DATA["size"], index=rows)
+    est = quick(likelihood="auto").fit({"x": x, "y": gappy})
+    filled = est.impute()["y"]
+    assert isinstance(filled, pd.Series)
+    assert filled.dtype == series.dtype
+    pd.testing.assert_series_equal(filled.drop("r5"), gappy.drop("r5"))
+    assert filled["r5"] in KINDS
+    P = est.predict({"x": x[:4]}, target="y")
+    assert list(P.columns) == list(KINDS)
+    assert list(P.index) == rows[:4]
+    assert list(est.reconstruct()["y"].index) == rows
+    frame = pd.DataFrame({"stage": DATA["kind"]}, index=rows)
+    est = quick(likelihood="auto").fit({"x": x, "y": frame})
+    assert est.classes_ == {"y": list(KINDS)}
+    assert list(est.sample(3)["y"].columns) == ["stage"]
+
+
+def test_a_dataframe_of_numbers_that_is_taken_for_classes_keeps_its_name():
+    frame = pd.DataFrame({"stage": CODES.astype(float)})
+    frame.iloc[2, 0] = np.nan
+    est = fit_beside(frame)
+    filled = est.impute()["y"]
+    assert list(filled.columns) == ["stage"]
+    assert filled["stage"].drop(2).tolist() == frame["stage"].drop(2).tolist()
+    assert list(est.predict({"x": DATA["size"]}, target="y").columns) == est.classes_["y"] == [0, 1, 2]
+    np.testing.assert_array_equal(est.transform({"y": frame[3:8]}), est.transform({"y": frame.to_numpy()[3:8]}))
+
+
+def test_truth_values_are_two_classes():
+    est = fit_beside(CODES == 1, "auto")
+    assert est.classes_ == {"y": [False, True]}
+    assert est.sample(50)["y"].dtype == bool
+
+
+@pytest.mark.parametrize("values", [(-1.0, 1.0), (1.0, 2.0)])
+def test_any_two_values_are_yes_or_no_and_come_back(values):
+    low, high = values
+    Y = np.where(DATA["marks"] == 1, high, low)
+    Y[0, 0] = np.nan
+    est, of_bits = fit_beside(Y, "bernoulli"), fit_beside(changed(DATA["marks"], np.nan, (0, 0)), "bernoulli")
+    np.testing.assert_array_equal(est.embedding_, of_bits.embedding_)
+    assert set(est.sample(50)["y"].ravel()) == {low, high}
+    assert set(est.impute()["y"].ravel()) == {low, high}
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "bernoulli", "student-t", "categorical"])
+def test_a_single_view_of_any_likelihood_can_be_fitted(likelihood):
+    Y = {"poisson": DATA["cells"], "bernoulli": DATA["marks"], "student-t": DATA["price"],
+         "categorical": np.eye(5)[np.arange(N) % 5]}[likelihood]  # fmt: skip
+    est = quick(likelihood=likelihood).fit(Y)
+    assert est.likelihood_ == {"view0": likelihood}
+    assert est.n_features_in_ == 5
+    assert est.transform(Y[:3]).shape == (3, 2)
+    assert np.isfinite(est.score(Y[:3]))
+    assert np.isfinite(est.reconstruct()).all()
+
+
+def test_constant_and_empty_columns_of_counts_are_left_out_and_given_back():
+    Y = DATA["cells"].copy()
+    Y[:, 1], Y[:, 3] = 4.0, np.nan
+    with pytest.warns(ViewWarning) as warned:
+        est = fit_beside(Y, "poisson")
+    assert len(warned) == 2
+    mean = est.reconstruct()["y"]
+    assert (mean[:, 1] == 4).all()
+    assert np.isnan(mean[:, 3]).all()
+    drawn = est.sample(10)["y"]
+    assert (drawn[:, 1] == 4).all()
+    assert (drawn[:, 0] == np.rint(drawn[:, 0])).all()
+
+
+def test_counts_are_not_scaled_and_measurements_are():
+    est = quick(likelihood={"x": "student-t", "y": "poisson"}, scale="view").fit(
+        {"x": 1000 * DATA["price"], "y": DATA["cells"]}
+    )
+    assert est.scale_ == {"x": "view", "y": None}
+    plain = quick(likelihood={"x": "student-t", "y": "poisson"}, scale="view").fit(
+        {"x": DATA["price"], "y": DATA["cells"]}
+    )
+    np.testing.assert_allclose(est.reconstruct()["x"], 1000 * plain.reconstruct()["x"], rtol=1e-3, atol=1.0)

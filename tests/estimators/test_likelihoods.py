@@ -1,0 +1,332 @@
+"""A fit with views of every likelihood, and all that can be asked of it."""
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+
+import mvlvm
+from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, ViewError, ViewWarning, to_mudata
+from mvlvm.estimators import fitted as fitted_room
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.tempering import LEVELS, Tempering, learn_tempering
+from tests.estimators.kinds import KINDS, LIKELIHOODS, draw_views, without
+
+N = 80
+QUICK = {"max_iter": 5, "tol": 0.0, "n_points": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def no_tempering():
+    """Fits that take likelihoods at their word: learning by how much not to is most of a small fit's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            fitted_room, "learn_tempering", lambda model, views, generator: tuple(Tempering(0.5, 0.5) for _ in views)
+        )
+        yield
+
+
+def with_gaps(views):
+    views = {name: Y.copy() for name, Y in views.items()}
+    for name in without(views, "kind"):
+        views[name][2, 1] = views[name][7, 3] = np.nan
+    views["marks"][4] = views["cells"][5] = np.nan
+    views["kind"][[6, 9]] = [None, np.nan]
+    return views
+
+
+@pytest.fixture(scope="module")
+def views():
+    return with_gaps(draw_views(N))
+
+
+@pytest.fixture(scope="module")
+def est(views, no_tempering):
+    return NGMVLVM(likelihood=LIKELIHOODS, n_points=8, max_iter=60, tol=0.0, random_state=0).fit(views)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return draw_views(slice(N, N + 10))
+
+
+def test_a_fit_says_what_every_view_is(est):
+    assert est.likelihood_ == LIKELIHOODS
+    assert est.classes_ == {"kind": list(KINDS)}
+    assert set(est.noise_variance_) == {"size"}
+    assert 0.01 < est.noise_variance_["size"] < 1
+    assert est.n_features_in_ == {name: 1 if name == "kind" else 5 for name in LIKELIHOODS}
+    assert {name: sorted(values) for name, values in est.likelihood_parameters_.items()} == {
+        "size": ["noise_variance"],
+        "price": ["degrees_of_freedom", "scale"],
+        "marks": [],
+        "cells": [],
+        "reads": ["dispersion"],
+        "kind": [],
+    }
+    assert est.likelihood_parameters_["reads"]["dispersion"].shape == (5,)
+    assert (est.likelihood_parameters_["reads"]["dispersion"] > 0).all()
+    assert {name: est.scale_[name] for name in ("marks", "cells", "reads", "kind")} == dict.fromkeys(
+        ("marks", "cells", "reads", "kind")
+    )
+
+
+def test_every_view_is_explained(est):
+    assert min(est.explained_variance_.values()) > 0.15
+    assert np.isfinite(est.explained_variance_per_dimension_).all()
+    np.testing.assert_allclose(est.relevance_.sum(axis=1), 1)
+    assert est.history_["objective"][-1] > est.history_["objective"][0] + N
+
+
+def test_new_rows_are_placed(est, new):
+    mean, std = est.transform(new, return_std=True)
+    assert mean.shape == std.shape == (10, 2)
+    assert np.isfinite(mean).all()
+    assert ((std > 0) & (std <= 1)).all()
+    # the views agree on where a row is
+    one = est.transform(without(new, "cells"))
+    assert np.median(np.abs(one - mean)) < 0.5 * np.median(np.abs(mean[1:] - mean[:-1]))
+
+
+@pytest.mark.parametrize("target", LIKELIHOODS)
+def test_each_view_is_predicted_from_the_others(est, new, target):
+    mean, std = (np.asarray(part) for part in est.predict(without(new, target), target=target, return_std=True))
+    _, of_function = est.predict(without(new, target), target=target, return_std=True, include_noise=False)
+    assert mean.shape == std.shape == (10, 3 if target == "kind" else 5)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert ((np.asarray(of_function) > 0) & (np.asarray(of_function) < std)).all()
+    match target:
+        case "kind":
+            np.testing.assert_allclose(mean.sum(axis=1), 1, rtol=0.0, atol=1e-6)
+            np.testing.assert_allclose(std, np.sqrt(mean * (1 - mean)), rtol=1e-6)
+        case "marks":
+            assert ((mean > 0) & (mean < 1)).all()
+            np.testing.assert_allclose(std, np.sqrt(mean * (1 - mean)), rtol=1e-6)
+        case "cells" | "reads":
+            assert (mean > 0).all()
+            assert (std > np.sqrt(mean)).all(), "wider than a Poisson distribution that is known"
+
+
+def test_probabilities_of_text_have_the_classes_for_columns(est, new):
+    P = est.predict(without(new, "kind"), target="kind")
+    assert list(P.columns) == list(KINDS)
+    everything = est.predict(without(new, "kind"))
+    pd.testing.assert_frame_equal(everything["kind"], P)
+    assert everything["cells"].shape == (10, 5)
+
+
+def test_classes_are_told_from_the_other_views(est):
+    truth = draw_views(N)
+    told = est.predict(without(truth, "kind"), target="kind").idxmax(axis=1)
+    most_common = max(np.mean(truth["kind"] == kind) for kind in KINDS)
+    assert np.mean(told == truth["kind"]) > most_common + 0.15
+
+
+def test_gaps_are_filled_with_values_of_the_views_own_kind(est, views):
+    filled, std = est.impute(return_std=True)
+    for name in without(views, "kind"):
+        gap = np.isnan(views[name])
+        np.testing.assert_array_equal(filled[name][~gap], views[name][~gap])
+        assert np.isfinite(filled[name][gap]).all()
+        assert (std[name][gap] > 0).all()
+        assert (std[name][~gap] == 0).all()
+    assert set(filled["marks"].ravel()) == {0.0, 1.0}
+    assert (filled["cells"] >= 0).all()
+    gap = pd.isna(views["kind"])
+    assert gap.sum() == 2
+    assert (filled["kind"][~gap] == views["kind"][~gap]).all()
+    assert set(filled["kind"]) <= set(KINDS)
+    assert list(std["kind"].columns) == list(KINDS)
+    assert ((std["kind"].to_numpy() > 0).any(axis=1) == gap).all()
+
+
+def test_a_given_view_that_is_complete_is_given_back(est, new):
+    label = np.array([None, *new["kind"][1:]], dtype=object)
+    filled = est.impute({**new, "kind": label})
+    assert filled["kind"][0] in KINDS
+    assert (filled["kind"][1:] == new["kind"][1:]).all()
+    np.testing.assert_array_equal(filled["cells"], new["cells"])
+
+
+def test_the_score_is_finite_and_higher_for_rows_that_belong_together(est, new):
+    shuffled = {name: Y if name == "size" else np.roll(Y, 3, axis=0) for name, Y in new.items()}
+    assert np.isfinite(est.score(new))
+    assert est.score(new) > est.score(shuffled)
+    for name in LIKELIHOODS:
+        assert np.isfinite(est.score({name: new[name]}))
+        assert np.isfinite(est.score(new, target=name))
+    assert est.score(new, target="kind") > np.log(1 / 3)
+
+
+def test_samples_are_of_the_views_own_kind(est):
+    drawn = est.sample(200, random_state=1)
+    assert list(drawn) == list(LIKELIHOODS)
+    assert set(drawn["marks"].ravel()) == {0.0, 1.0}
+    for name in ("cells", "reads"):
+        assert (drawn[name] >= 0).all()
+        assert (drawn[name] == np.rint(drawn[name])).all()
+        assert drawn[name].std() > 0
+    assert drawn["kind"].shape == (200,)
+    assert set(drawn["kind"]) == set(KINDS)
+    assert np.isfinite(drawn["price"]).all()
+
+
+def test_samples_have_about_the_means_of_the_data(est, views):
+    drawn = est.sample(2000, random_state=1)
+    for name in ("marks", "cells", "reads"):
+        spread = np.nanstd(views[name], axis=0)
+        assert (np.abs(drawn[name].mean(axis=0) - np.nanmean(views[name], axis=0)) < spread).all()
+    for kind in KINDS:
+        assert np.mean(drawn["kind"] == kind) == pytest.approx(np.mean(views["kind"] == kind), abs=0.2)
+
+
+def test_training_rows_are_reconstructed(est, views):
+    mean, std = est.reconstruct(return_std=True)
+    _, of_function = est.reconstruct(return_std=True, include_noise=False)
+    for name in LIKELIHOODS:
+        assert np.isfinite(np.asarray(mean[name])).all()
+        assert (np.asarray(of_function[name]) < np.asarray(std[name])).all()
+        pd.testing.assert_frame_equal(pd.DataFrame(est.reconstruct()[name]), pd.DataFrame(mean[name]))
+    for name in ("marks", "cells", "reads"):
+        seen = ~np.isnan(views[name])
+        base = np.broadcast_to(np.nanmean(views[name], axis=0), seen.shape)
+        error, of_base = (np.mean((values[seen] - views[name][seen]) ** 2) for values in (mean[name], base))
+        assert error < 0.85 * of_base
+    np.testing.assert_allclose(np.asarray(mean["kind"]).sum(axis=1), 1, rtol=0.0, atol=1e-6)
+
+
+def test_a_saved_model_gives_the_same_bits(est, new, tmp_path):
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    assert loaded.get_params() == est.get_params()
+    for attribute in ("likelihood_", "classes_", "noise_variance_", "scale_", "n_features_in_", "elbo_",
+                      "explained_variance_"):  # fmt: skip
+        assert getattr(loaded, attribute) == getattr(est, attribute)
+    np.testing.assert_equal(loaded.likelihood_parameters_, est.likelihood_parameters_)
+    np.testing.assert_array_equal(loaded.transform(new), est.transform(new))
+    for asked in (
+        lambda model: model.predict(without(new, "kind"), return_std=True),
+        lambda model: model.reconstruct(return_std=True),
+        lambda model: (model.sample(5), model.impute(new)),
+    ):
+        for one, other in zip(asked(loaded), asked(est), strict=True):
+            for name in LIKELIHOODS:
+                np.testing.assert_array_equal(np.asarray(one[name]), np.asarray(other[name]), err_msg=name)
+    assert loaded.score(new) == est.score(new)
+    np.testing.assert_array_equal(loaded.kernel_matrix("cells"), est.kernel_matrix("cells"))
+
+
+def test_a_fit_is_written_into_a_mudata(est, tmp_path):
+    target = anndata.AnnData(np.zeros((N, 1)))
+    to_mudata(est, target).write_h5ad(tmp_path / "x.h5ad")
+    fit = anndata.read_h5ad(tmp_path / "x.h5ad").uns["mvlvm"]
+    assert fit["likelihood"] == LIKELIHOODS
+    assert fit["noise_variance"] == est.noise_variance_
+
+
+def test_new_rows_with_what_training_has_not_seen_are_refused(est, new):
+    with pytest.raises(ViewError, match=r"View 'kind' must hold classes that training has seen. Got 'never'"):
+        est.transform({**new, "kind": np.array(["never"] + ["late"] * 9, dtype=object)})
+    with pytest.raises(ViewError, match=r"View 'marks' must hold values that training has seen. Got 2"):
+        est.transform({**new, "marks": new["marks"] + 1})
+    with pytest.raises(ViewError, match="View 'cells' must hold counts"):
+        est.transform({**new, "cells": -1 - new["cells"]})
+    with pytest.raises(ViewError, match="View 'reads' must hold counts.*not whole"):
+        est.score({**new, "reads": new["reads"] + 0.5})
+
+
+def test_a_row_without_any_entry_is_predicted_from_the_prior(est, new):
+    empty = {name: Y.copy() for name, Y in new.items()}
+    for name, Y in empty.items():
+        Y[0] = None if name == "kind" else np.nan
+    with pytest.warns(ViewWarning, match=r"1 row\(s\) without an entry"):
+        P = est.predict(empty)
+    np.testing.assert_allclose(np.asarray(P["kind"]).sum(axis=1), 1, rtol=0.0, atol=1e-6)
+    assert np.isfinite(P["cells"]).all()
+
+
+@pytest.mark.usefixtures("no_tempering")
+class TestSmallFits:
+    def test_the_same_seed_gives_the_same_fit(self, views):
+        one, other, third = (
+            NGMVLVM(likelihood=LIKELIHOODS, **{**QUICK, "random_state": seed}).fit(views) for seed in (0, 0, 1)
+        )
+        np.testing.assert_array_equal(one.embedding_, other.embedding_)
+        assert one.elbo_ == other.elbo_ != third.elbo_
+        for name in LIKELIHOODS:
+            np.testing.assert_array_equal(np.asarray(one.reconstruct()[name]), np.asarray(other.reconstruct()[name]))
+
+    def test_auto_chooses_and_says_so(self, views, capsys):
+        est = NGMVLVM(likelihood="auto", verbose=1, **QUICK).fit(views)
+        assert {name: est.likelihood_[name] for name in ("marks", "reads", "kind")} == {
+            "marks": "bernoulli", "reads": "negative-binomial", "kind": "categorical",
+        }  # fmt: skip
+        assert est.likelihood_["cells"] in ("poisson", "negative-binomial")
+        assert "View 'marks': bernoulli (two values only, 0 and 1)" in capsys.readouterr().out
+
+    def test_stationary_kernels_and_private_dimensions_work_too(self, views, new):
+        est = MVARFLVM(likelihood=LIKELIHOODS, **QUICK).fit(views)
+        assert est.likelihood_ == LIKELIHOODS
+        np.testing.assert_allclose(np.asarray(est.predict(new)["kind"]).sum(axis=1), 1, rtol=0.0, atol=1e-6)
+        est = NGMVLVM(likelihood=LIKELIHOODS, n_private={"cells": 1}, **QUICK).fit(views)
+        assert est.private_embedding_["cells"].shape == (N, 1)
+        assert est.relevance_[list(LIKELIHOODS).index("kind"), 2] == 0
+
+    def test_float64_is_close_to_the_default(self, views):
+        rough, exact = (NGMVLVM(likelihood=LIKELIHOODS, dtype=d, **QUICK).fit(views) for d in ("auto", "float64"))
+        assert rough.elbo_ == pytest.approx(exact.elbo_, rel=1e-2)
+
+    def test_an_interrupt_keeps_the_model(self, views, monkeypatch):
+        elbo, steps = MultiViewLVM.elbo, []
+
+        def interrupted(*args, **options):
+            steps.append(1)
+            if len(steps) == 4:
+                raise KeyboardInterrupt
+            return elbo(*args, **options)
+
+        monkeypatch.setattr(MultiViewLVM, "elbo", interrupted)
+        with pytest.warns(ConvergenceWarning, match="interrupted after 3 of 5 steps"):
+            est = NGMVLVM(likelihood=LIKELIHOODS, **QUICK).fit(views)
+        assert est.stop_reason_ == "interrupted"
+        assert np.isfinite(est.predict(without(views, "kind"), target="kind").to_numpy()).all()
+
+    def test_a_mudata_of_counts_is_fitted(self):
+        with mudata.set_options(pull_on_update=False):
+            data = {name: anndata.AnnData(draw_views(20)[name]) for name in ("cells", "reads")}
+            for name, adata in data.items():
+                adata.var_names = [f"{name} {i}" for i in range(5)]
+            mdata = mudata.MuData(data)
+            est = NGMVLVM(likelihood={"cells": "poisson", "reads": "negative-binomial"}, **QUICK).fit(mdata)
+            to_mudata(est, mdata)
+        assert mdata.uns["mvlvm"]["likelihood"] == {"cells": "poisson", "reads": "negative-binomial"}
+
+    @pytest.mark.parametrize("name", ["marks", "cells"])
+    def test_held_out_entries_are_predicted_better_than_by_their_columns_mean(self, name):
+        truth = draw_views(150, widths=12)
+        hidden = np.random.default_rng(0).random(truth[name].shape) < 0.1
+        views = {other: truth[other].copy() for other in ("size", name)}
+        views[name][hidden] = np.nan
+        est = NGMVLVM(
+            likelihood={"size": "gaussian", name: LIKELIHOODS[name]}, n_points=10, max_iter=500, tol=0.0, random_state=0
+        ).fit(views)
+        predicted = est.predict(views)[name][hidden]
+        base = np.broadcast_to(np.nanmean(views[name], axis=0), hidden.shape)[hidden]
+        y = truth[name][hidden]
+
+        def log_density(mean):
+            return np.where(y == 1, np.log(mean), np.log1p(-mean)) if name == "marks" else y * np.log(mean) - mean
+
+        gain = log_density(predicted) - log_density(base)
+        assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain))
+
+
+def test_tempering_is_learned_for_every_likelihood(monkeypatch):
+    monkeypatch.setattr(fitted_room, "learn_tempering", learn_tempering)
+    views = {name: draw_views(30)[name] for name in ("cells", "kind")}
+    est = NGMVLVM(likelihood="auto", **QUICK).fit(views)
+    levels = {name: view.tempering for name, view in est.model_.views.items()}
+    assert {level.from_others for level in levels.values()} <= set(LEVELS)
+    assert levels["kind"].from_itself == 1.0, "there is no half of a class to learn it from"
