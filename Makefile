@@ -8,7 +8,7 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check results-views clean
+.PHONY: help demo test test-slow check results-views results-likelihoods clean
 
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
 	@echo "make check      test, lint, types, import floors, doctests"
 	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
+	@echo "make results-likelihoods  measure docs/results/likelihoods.md, hours without a GPU; goes on where it stopped"
 
 .venv/torch: constraints.txt
 	$(PYTHON) -m venv .venv
@@ -55,6 +56,9 @@ check: .venv/dev test
 
 results-views: .venv/baselines
 	$(BIN)/python benchmarks/views.py
+
+results-likelihoods: .venv/demo
+	$(BIN)/python benchmarks/likelihoods.py
 
 clean:
 	rm -rf .venv "$(DEMO_OUT)"

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ class Cell:
         version: the library's version; cells of other versions do not count.
         seconds: how long it took, fit and all.
         numbers: name -> what was measured; a reliability curve is a list.
+        machine: in words; older cells do not say.
     """
 
     experiment: str
@@ -29,6 +30,7 @@ class Cell:
     version: str
     seconds: float
     numbers: Mapping[str, Any]
+    machine: str = ""
 
     @property
     def key(self) -> Key:
@@ -68,6 +70,18 @@ class CellFile:
         closing = "\n" if text and not text.endswith("\n") else ""
         with self.path.open("a") as file:
             file.write(f"{closing}{json.dumps(asdict(cell), allow_nan=False)}\n")
+
+    def merge(self, others: Sequence[Path]) -> int:
+        """Take over the cells that other files have finished for this version, and give how many of them are new.
+
+        The last one counts: a cell that both files have is then that of the other.
+        """
+        known = self.read()
+        theirs = {key: cell for path in others for key, cell in CellFile(path, self.version).read().items()}
+        new = [cell for key, cell in theirs.items() if known.get(key) != cell]
+        for cell in new:
+            self.append(cell)
+        return len(new)
 
     def _text(self) -> str:
         return self.path.read_text() if self.path.exists() else ""

@@ -18,18 +18,23 @@ class Effort:
         mofa_iter: the most iterations of mofapy2, which stops earlier when it has converged.
         chained_rounds: rounds of `IterativeImputer`.
         speed_rows: rows to fit, and rows to place, when time is taken.
+        device: where our model is fitted, "auto", "cpu" or "cuda".
     """
 
     most_steps: int = 1000
     mofa_iter: int = 1000
     chained_rounds: int = 5
     speed_rows: int = 10_000
+    device: str = "auto"
 
-    def fit(self, views: Mapping[str, Any], *, seed: int, n_components: int = 2, max_iter: int = 500,
-            scale: str = "auto") -> NGMVLVM:  # fmt: skip
+    def fit(self, views: Mapping[str, Any], *, seed: int, n_components: int | str = 2, max_iter: int = 500,
+            scale: str = "auto", likelihood: str | Mapping[str, str] = "gaussian",
+            n_private: Mapping[str, int] | None = None) -> NGMVLVM:  # fmt: skip
         """Fit our model."""
-        steps = min(max_iter, self.most_steps)
-        est = NGMVLVM(n_components=n_components, max_iter=steps, scale=scale, random_state=seed)
+        est = NGMVLVM(
+            n_components=n_components, n_private=n_private, max_iter=min(max_iter, self.most_steps), scale=scale,
+            likelihood=likelihood, device=self.device, random_state=seed,
+        )  # fmt: skip
         return est.fit(views)
 
 

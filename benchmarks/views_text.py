@@ -3,10 +3,9 @@
 The page breaks the lines of paragraphs anew.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import inf
-from typing import Any
+from collections.abc import Callable
+
+from result_page import Claim, Results, Section
 
 INTRODUCTION = """
 # Views as people have them
@@ -24,10 +23,6 @@ settings, the verdict below compares with the setting that has the lowest mean e
 That is a choice no user could make; it favours the rival.
 """
 
-TRIAL = """
-**A trial of the script with hardly any training. The numbers mean nothing.**
-"""
-
 FIGURE = """
 ## Can the error bars be trusted?
 
@@ -39,29 +34,6 @@ too narrow. The intervals are those of a normal distribution with the predicted 
 heavy tails, or pixels that are mostly zero, lie above the diagonal in the middle and close to it at the end even with
 the right standard deviation.
 """
-
-
-@dataclass(frozen=True)
-class Section:
-    """One experiment on the page.
-
-    Attributes:
-        experiment: its name.
-        title: the heading.
-        task: what was done.
-        columns: number -> the head of its column.
-        reading: how to read the table.
-        digits: after the point.
-        curve: what the figure calls it, if it has error bars.
-    """
-
-    experiment: str
-    title: str
-    task: str
-    columns: Mapping[str, str]
-    reading: str
-    digits: int = 3
-    curve: str = ""
 
 
 SECTIONS = (
@@ -168,28 +140,7 @@ by `transform`.""",
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Claim:
-    """Something that is asked for, and can be measured.
-
-    Attributes:
-        experiment: where.
-        asked: in words.
-        measure: gives the number out of the experiment's results.
-        lowest: the number must not be below it.
-        highest: the number must not be above it.
-        digits: after the point.
-    """
-
-    experiment: str
-    asked: str
-    measure: Callable[[Any], float]
-    lowest: float = -inf
-    highest: float = inf
-    digits: int = 3
-
-
-def times(rival: str, number: str = "RMSE") -> Callable[[Any], float]:
+def times(rival: str, number: str = "RMSE") -> Callable[[Results], float]:
     """Compare our error with a rival's, at its best setting, as a ratio."""
     return lambda results: results.mean("ours", number) / results.best(rival, number)
 

@@ -5,7 +5,7 @@ import pytest
 from cells import Cell, CellFile, whole_seeds
 from experiment import Effort, Experiment
 from mvlvm import __version__
-from views import run
+from running import run
 
 
 def cell(method="ours", seed=0, version="1", **numbers):

@@ -6,10 +6,10 @@ import pytest
 from experiment import Effort
 from mvlvm.datasets import load
 from predicting_views import EXPERIMENTS, Halves, Patients, mfeat_gaps
+from running import measure
 from scoring import Units
 from tests.datasets.at_hand import need
 from using_latents import cll_rows
-from views import measure
 
 DIGITS = EXPERIMENTS[0].methods
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cells import Cell, CellFile
+from result_page import Results, spread
 from views import EXPERIMENTS
-from views_page import FIGURE_NAME, Results, reliability_curves, spread, write_page
+from views_page import FIGURE_NAME, reliability_curves, write_page
 from views_text import CLAIMS, SECTIONS
 
 RIVALS = {"ridge": 0.9, "5-NN": 0.8, "10-NN": 0.7, "column means": 1.0}

@@ -1,0 +1,41 @@
+"""Measure views of every kind, and write docs/results/likelihoods.md.
+
+Run it with `make results-likelihoods`, or `.venv/bin/python benchmarks/likelihoods.py --only own-poisson --seeds 0`.
+Finished cells are kept in benchmarks/results/likelihoods.jsonl and not run again, so it may be interrupted. With
+`--cells FILE` another machine's cells go to a file of their own, which `--merge FILE` takes over here.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from binary_images import EXPERIMENTS as BINARY
+from cell_counts import EXPERIMENTS as COUNTS
+from cells import CellFile
+from experiment import Effort
+from found_structure import EXPERIMENTS as STRUCTURE
+from held_out_labels import EXPERIMENTS as LABELS
+from likelihoods_page import write_page
+from mathematics import EXPERIMENTS as MATHEMATICS
+from mvlvm import __version__
+from own_models import EXPERIMENTS as OWN
+from running import arguments, run_options, say
+
+ROOT = Path(__file__).resolve().parents[1]
+EXPERIMENTS = (*OWN, *BINARY, *LABELS, *STRUCTURE, *COUNTS, *MATHEMATICS)
+_QUICK = Effort(most_steps=3)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run what is asked for, and write the page about everything that has finished."""
+    options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
+    results = ROOT / "benchmarks" / "results"
+    if options.quick:
+        results = results / "quick"
+    file = CellFile(results / "likelihoods.jsonl", __version__)
+    if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
+        out = options.out or (results if options.quick else ROOT / "docs" / "results")
+        say(f"wrote {write_page(EXPERIMENTS, file, out, trial=options.quick)}")
+
+
+if __name__ == "__main__":
+    main()
