@@ -21,11 +21,7 @@ class RememberingMap(FeatureMap):
 
 class FixedMixture(AbstractMixture):
     def __init__(self, density, points):
-<<<<<<< HEAD
-        super().__init__(density.mu1.shape[1])
-=======
         super().__init__(points.w1.shape[-1])
->>>>>>> main
         self.fixed_density = density
         self.map = RememberingMap(points, density.alpha)
 
