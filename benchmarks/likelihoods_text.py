@@ -100,7 +100,7 @@ LABELS = tuple(
     Section(
         f"labels-{name}", f"Labels that were missing: {name}",
         f"""
-{what} Five folds; in each the labels of a fifth of the rows are missing during fitting, in a categorical view
+{what} Every seed hides the labels of another fifth of the rows during fitting, in a categorical view
 "label" beside the data (`max_iter={steps}`). Percent right among those rows. "Predict" is `predict(target="label")`
 from their other views, as if the rows were new; "reconstruct" is what the fit itself says of them; "1-NN" takes the
 label of the nearest row, in the latent space, whose label is known. Two latent dimensions as in the paper, and

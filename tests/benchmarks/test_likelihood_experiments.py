@@ -9,7 +9,7 @@ from cell_counts import CellCounts, fit_negative_binomial, logarithms
 from discrete import class_shares, log_interval, log_loss, mean_log_share
 from experiment import Effort, Experiment
 from found_structure import off_pattern, on_pattern
-from held_out_labels import folds, ours_on_fold
+from held_out_labels import judged_fit, split
 from likelihoods import EXPERIMENTS
 from mathematics import EXPERIMENTS as MATHEMATICS
 from own_models import FITTED, SOURCES, Drawn, Labelled
@@ -102,7 +102,7 @@ class Oracle:
 def test_hidden_labels_are_missing_during_fitting_and_judged_after_it():
     codes = np.array([0, 1] * 10)
     table = np.where(codes == 1, 1.0, -1.0)[:, None] + 1e-3 * np.arange(20)[:, None]
-    shown, hidden = next(folds(codes, 0))
+    shown, hidden = split(codes, 0)
     assert not set(shown) & set(hidden)
     seen = []
 
@@ -110,7 +110,7 @@ def test_hidden_labels_are_missing_during_fitting_and_judged_after_it():
         seen.append(views["label"])
         return Oracle(views)
 
-    numbers = ours_on_fold({"table": table}, codes, hidden, fit)
+    numbers = judged_fit({"table": table}, codes, hidden, fit)
     assert np.isnan(seen[0][hidden]).all()
     np.testing.assert_array_equal(seen[0][shown], codes[shown])
     assert (numbers["predict"], numbers["reconstruct"], numbers["1-NN"]) == (50.0, 50.0, 100.0)

@@ -26,7 +26,9 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_mixtures: mixtures of a view's spectral density, Q; per view.
         n_points: spectral points per mixture, P (the paper's L / 2).
         kernel: "ngsm", or "sm" for a stationary spectral mixture; per view.
-        likelihood: "gaussian"; per view.
+        likelihood: how entries vary around a view's function: "gaussian", "student-t", "bernoulli", "poisson",
+            "negative-binomial", "categorical", or "auto" to guess from the data; per view. What was chosen is in
+            `likelihood_`, and with `verbose` the reason is shown. Labels are categorical in any case.
         scale: "view" divides a view by one factor, for columns of like units such as pixels; "column" divides every
             column by its standard deviation; None only centres; "auto" chooses and says so in `scale_`; per view.
         init: where the latent means start, "pca" or an (N, D) array; with `n_private`, the array may also have a column
@@ -43,7 +45,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.
-        verbose: 1 shows a progress bar, in fits and for new rows.
+        verbose: 1 shows the likelihoods that were chosen, and progress bars in fits and for new rows.
 
     Attributes:
         embedding_: (N, D) posterior means of the shared latents.
@@ -56,7 +58,11 @@ class NGMVLVM(AbstractMultiViewLVM):
             "reconstruction", "latent_kl", "seconds", "learning_rate".
         n_iter_: steps taken.
         stop_reason_: "converged", "max_iter" or "interrupted".
-        noise_variance_: view -> noise variance in the data's units, averaged over the columns.
+        likelihood_: view -> its likelihood.
+        likelihood_parameters_: view -> name -> what the likelihood has learned, in the units of the scaled view: the
+            dispersion of every column of a negative binomial, scale and degrees of freedom of Student's t.
+        classes_: view -> classes, for columns of labels.
+        noise_variance_: view -> noise variance in the data's units, averaged over the columns; for Gaussian views.
         explained_variance_: view -> share of the scaled view's variance that the model explains.
         explained_variance_per_dimension_: (V, D) what is lost of that share when one latent dimension is held at its
             mean.
