@@ -58,7 +58,7 @@ def private(asked: bool, seed: int, effort: Effort) -> Numbers:
 
 
 def _kept(est: NGMVLVM) -> int:
-    return est.embedding_.shape[1]
+    return est.n_components_
 
 
 def known_number(n_factors: int, seed: int, effort: Effort) -> Numbers:

@@ -35,6 +35,10 @@ class Results:
         """Give the largest value on any seed, without its sign."""
         return float(np.abs(self.values(method, number)).max())
 
+    def smallest(self, method: str, number: str) -> float:
+        """Give the smallest value on any seed, without its sign."""
+        return float(np.abs(self.values(method, number)).min())
+
     def best(self, start: str, number: str) -> float:
         """Give the lowest mean among the methods whose names start alike: the rival at its best setting."""
         methods = next(iter(self.cells.values()))
