@@ -38,9 +38,7 @@ def _percent(codes: Codes, guess: Codes) -> float:
     return 100 * float((codes == guess).mean())
 
 
-def judged_fit(
-    views: dict[str, Matrix], codes: Codes, hidden: Codes, fit: Callable[[dict[str, Any]], Any]
-) -> Numbers:
+def judged_fit(views: dict[str, Matrix], codes: Codes, hidden: Codes, fit: Callable[[dict[str, Any]], Any]) -> Numbers:
     """Fit all rows with some labels missing, and judge the labels that were."""
     label = codes.astype(float)
     label[hidden] = np.nan

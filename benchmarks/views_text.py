@@ -14,7 +14,7 @@ Missing entries, missing views, new rows, and prediction with error bars, on rea
 
 `make results-views` makes this page; every number comes from `benchmarks/results/views.jsonl`, where each method has a
 line per seed. Version {version}. Rivals, `cll` and the time of placing ran on two CPU cores, our fits of the other
-sets on one H200, so compare no seconds between them. A seed decides which rows or entries are hidden, and is the
+sets on one H200, many at a time, so compare no seconds between them. A seed decides which rows or entries are hidden, and is the
 `random_state` of the fit. "Ours" is `NGMVLVM` with the settings named below and defaults elsewhere; no setting was
 chosen per seed. RMSE is in standardised units: a column's errors are divided by its standard deviation among the
 entries that the methods may see, so that always answering the mean gives about 1. "Seconds in all" is everything that a
