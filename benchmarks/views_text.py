@@ -13,12 +13,12 @@ INTRODUCTION = """
 Missing entries, missing views, new rows, and prediction with error bars, on real data and beside other methods.
 
 `make results-views` makes this page; every number comes from `benchmarks/results/views.jsonl`, where each method has a
-line per seed. Version {version}. Rivals, `cll` and the time of placing ran on two CPU cores, our fits of the other
-sets on one H200, many at a time, so compare no seconds between them. A seed decides which rows or entries are hidden, and is the
-`random_state` of the fit. "Ours" is `NGMVLVM` with the settings named below and defaults elsewhere; no setting was
-chosen per seed. RMSE is in standardised units: a column's errors are divided by its standard deviation among the
-entries that the methods may see, so that always answering the mean gives about 1. "Seconds in all" is everything that a
-method did on a seed, loading, fitting and predicting. Where a rival is run with several
+line per seed. Version {version}. Rivals and the time of placing ran on two CPU cores, our fits of `cll` on one core
+each, those of the other sets on one H200, many at a time; so compare no seconds between them. A seed decides which rows
+or entries are hidden, and is the `random_state` of the fit. "Ours" is `NGMVLVM` with the settings named below and
+defaults elsewhere; no setting was chosen per seed. RMSE is in standardised units: a column's errors are divided by its
+standard deviation among the entries that the methods may see, so that always answering the mean gives about 1. "Seconds
+in all" is everything that a method did on a seed, loading, fitting and predicting. Where a rival is run with several
 settings, the verdict below compares with the setting that has the lowest mean error on the hidden entries themselves.
 That is a choice no user could make; it favours the rival.
 """
