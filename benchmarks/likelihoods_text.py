@@ -153,17 +153,17 @@ Gaussian views are fitted to log(1 + y), in one case after the RNA of every cell
 are not scaled. Their densities are those of the counts: by the change of variables log p(y) = log p(z) - log(1 + y)
 with z = log(1 + y). "As integers" is their probability of the interval about the count instead. The last method gives
 every protein a negative binomial distribution by maximum likelihood, the same for all cells.""",
-    {"log density": "log density", "median cell": "median cell", "as integers": "as integers"},
+    {"log density": "log density", "as integers": "as integers"},
     """
 **How to read it.** A method that is not above the last row has learned nothing of use about single cells. Proteins of
 cells vary over orders of magnitude, which suits logarithms, so the Gaussian on them is a serious rival; a Poisson model
 has no room for cells that differ more than chance makes them differ.
 
-The mean hangs on a few cells with ten to a hundred times the protein that their RNA suggests (clumps of cells or of
-antibody): each costs tens of nats per entry, most of all under count models, whose tails are lighter than those of the
-logarithm of a normal variable. "Median cell" is the mean log density of the cell in the middle, which they do not
-move.""",
-    each=["log density", "median cell"],
+Seeds 0 to 2 and seeds 3 and 4 differ in a few cells with ten to a hundred times the protein that their RNA suggests
+(clumps of cells or of antibody). On seed 4 three of a hundred cells cost 33, 23 and 10 nats per entry under the
+negative binomial, and 11, 10 and 4 under the Gaussian on logarithms: count models have lighter tails than the logarithm
+of a normal variable. Without such cells the negative binomial is ahead of both others; with them it is not.""",
+    each=["log density", "as integers"],
 )  # fmt: skip
 
 MATHEMATICS = Section(
@@ -233,10 +233,6 @@ CLAIMS = (
           above(_CITE, "gaussian"), lowest=0),
     Claim("citeseq-pbmc", "the same as integers: difference above 0",
           above(_CITE, "gaussian", "as integers"), lowest=0),
-    Claim("citeseq-pbmc", "median cell above that of the Gaussian on logarithms: difference above 0",
-          above(_CITE, "gaussian", "median cell"), lowest=0),
-    Claim("citeseq-pbmc", "median cell above that of poisson: difference above 0",
-          above(_CITE, "poisson", "median cell"), lowest=0),
     Claim("citeseq-pbmc", "log density above that of poisson: difference above 0", above(_CITE, "poisson"), lowest=0),
     Claim("citeseq-pbmc", "log density above that without latents: difference above 0",
           above(_CITE, "without latents"), lowest=0),
