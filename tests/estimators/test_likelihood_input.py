@@ -219,3 +219,19 @@ def test_counts_are_not_scaled_and_measurements_are():
         {"x": DATA["price"], "y": DATA["cells"]}
     )
     np.testing.assert_allclose(est.reconstruct()["x"], 1000 * plain.reconstruct()["x"], rtol=1e-3, atol=1.0)
+
+
+@pytest.mark.parametrize(("columns", "called"), [(None, "column 3"), (["a", "b", "c", "d"], "'d'")])
+def test_new_rows_of_a_class_without_training_rows_are_refused(columns, called):
+    def rows(codes):
+        Y = np.eye(4)[codes]
+        return Y if columns is None else pd.DataFrame(Y, columns=columns)
+
+    with pytest.warns(ViewWarning, match="constant"):
+        est = quick(likelihood={"size": "gaussian", "kind": "categorical"}).fit(
+            {"size": DATA["size"], "kind": rows(CODES)}
+        )
+    new = {"size": DATA["size"][:2], "kind": rows([0, 3])}
+    for ask in (est.transform, est.score, lambda views: est.score(views, target="kind")):
+        with pytest.raises(ViewError, match=f"'kind' must hold classes that training has seen. Got {called}, which no"):
+            ask(new)

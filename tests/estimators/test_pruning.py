@@ -77,3 +77,19 @@ def test_an_interrupt_ends_the_search(monkeypatch):
 def test_numbers_of_dimensions_that_cannot_be_are_refused(setting, message):
     with pytest.raises(ValueError, match=message):
         NGMVLVM(**setting).fit(np.random.default_rng(0).normal(size=(30, 5)))
+
+
+def test_the_search_starts_with_room_for_private_dimensions():
+    data = load("shared-private", n_samples=40, n_features=4, random_state=0)
+    settings = QUICK | {"max_iter": 2}
+    est = NGMVLVM(n_components="auto", n_private={"a": 2, "b": 1}, random_state=0, **settings).fit(data)
+    assert est.private_embedding_["a"].shape == (40, 2)
+    assert est.n_components_ >= 1
+
+
+def test_a_start_of_the_user_s_own_is_not_limited_by_the_views_directions():
+    rng = np.random.default_rng(0)
+    est = NGMVLVM(
+        n_components="auto", max_components=5, init=rng.normal(size=(40, 5)), random_state=0, **QUICK | {"max_iter": 2}
+    ).fit(rng.normal(size=(40, 3)))
+    assert 1 <= est.n_components_ <= 5

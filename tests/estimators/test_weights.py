@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mvlvm
-from mvlvm import NGMVLVM
+from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
 
 QUICK = {"max_iter": 10, "n_draws_predict": 1, "tol": 0.0, "n_points": 8, "random_state": 0}
@@ -103,3 +103,34 @@ def test_view_weights_that_cannot_be_are_refused(weights, message, data):
 def test_a_view_of_no_weight_has_no_dimensions_of_its_own(data):
     with pytest.raises(ValueError, match="view 'b' dimensions of its own, but view_weights gives it no say"):
         NGMVLVM(view_weights={"a": 1.0, "b": 0.0}, n_private={"b": 1}, **QUICK).fit(data)
+
+
+@pytest.mark.parametrize("form", ["labels", "one-hot", "two values"])
+def test_rows_of_no_weight_are_placed_by_views_of_every_kind(form, data):
+    side = (data["a"][:, 0] > 0).astype(int)
+    kind = {
+        "labels": np.array(["no", "yes"])[side],
+        "one-hot": np.eye(2)[side],
+        "two values": 5.0 + 4.0 * side[:, None],
+    }
+    views = {"a": data["a"][:, :1], "kind": kind[form]}
+    likelihood = {"a": "gaussian", "kind": "bernoulli" if form == "two values" else "categorical"}
+    weight = np.ones(50)
+    weight[:6] = 0.0
+    est = NGMVLVM(n_components=1, likelihood=likelihood, **QUICK).fit(views, sample_weight=weight)
+    placed = est.transform({name: Y[:6] for name, Y in views.items()})
+    np.testing.assert_allclose(est.embedding_[:6], placed, atol=1e-5)
+    alone = est.transform({"a": views["a"][:6]})
+    assert np.abs(placed - alone).max() > 1e-3  # or the test could not tell
+
+
+def test_a_class_of_rows_of_no_weight_alone_is_refused(data):
+    kind = np.where(data["a"][:, 0] > 0, "yes", "no").astype(object)
+    kind[:3] = "never"
+    weight = np.ones(50)
+    weight[:3] = 0.0
+    with (
+        pytest.warns(ViewWarning, match="constant"),
+        pytest.raises(ViewError, match="'kind' must hold classes that training has seen. Got 'never'"),
+    ):
+        NGMVLVM(**QUICK).fit({"a": data["a"], "kind": kind}, sample_weight=weight)

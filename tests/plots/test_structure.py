@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,3 +88,14 @@ def test_arrays_are_numbered():
 def test_what_is_no_table_is_refused_in_a_sentence(table, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_relevance(table)
+
+
+@pytest.mark.parametrize("name", ["brief", "thirty letters, or a few more"])
+def test_names_of_views_are_slanted_before_they_run_into_each_other(name):
+    names = [f"{name} {k}" for k in range(3)]
+    panel = drawn(plots.plot_explained_variance(pd.DataFrame(TABLE.to_numpy()[:3, :4], index=names)))
+    labels = panel.get_xticklabels()
+    slanted = {label.get_rotation() for label in labels} != {0.0}
+    assert slanted == (name != "brief")
+    assert slanted or all(a.get_window_extent().x1 < b.get_window_extent().x0 for a, b in pairwise(labels))
+    assert panel.get_window_extent().height > 2 * DPI  # names take no room from the bars

@@ -81,7 +81,7 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in arrays.items()]
         likelihoods = [LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in zip(arrays, Ys, strict=True)]
         values = {name: start_values(Y, lik) for name, Y, lik in zip(arrays, Ys, likelihoods, strict=True)}
-        dimensions = check_dimensions(options, view_options, parameters["n_private"], values)
+        dimensions = check_dimensions(options, view_options, parameters, values)
         heard = {name: Y for name, Y in values.items() if view_options[name].weight}
         start = starting_latents(parameters["init"], heard, dimensions).to(options.dtype)
 
@@ -102,7 +102,7 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
             model, seen, prepared.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
         )
         fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
-        place_rows_of_no_weight(fitted, data.arrays, weight)
+        place_rows_of_no_weight(fitted, prepared.encoded(), weight)
         self.adopt(fitted, record_fit(fitted, seen, history))
         self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
         return self

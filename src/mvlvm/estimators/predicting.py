@@ -15,6 +15,7 @@ from mvlvm.estimators.fitted import FittedModel
 from mvlvm.estimators.imputing import fill_gaps
 from mvlvm.estimators.placing import NewRows
 from mvlvm.randomness import RandomStateLike, seed_from
+from mvlvm.views.classes import check_seen_classes
 from mvlvm.views.container import Views
 from mvlvm.views.new_rows import as_new_views
 
@@ -221,7 +222,12 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def _encoded(self, given: Views) -> dict[str, Float[np.ndarray, "N _"]]:
         """Give views as their likelihoods take them."""
-        return {name: self.model_.views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
+        views, columns = self.model_.views, self.model_.layout.columns
+        encoded = {name: views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
+        for name, Y in encoded.items():
+            if views[name].function.likelihood.name == "categorical":
+                check_seen_classes(name, Y, views[name].scaling.kept, columns.get(name))
+        return encoded
 
     def _training_gaps(self) -> Views:
         if self._with_gaps is None:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.views.checking import as_views
-from mvlvm.views.classes import Encoding, fit_encodings
+from mvlvm.views.classes import Encoding, check_seen_classes, fit_encodings
 from mvlvm.views.container import Views, as_label_view
 from mvlvm.views.kinds import Guess
 from mvlvm.views.resolving import resolve_likelihoods
@@ -65,10 +65,16 @@ def choose_scalings(
         prepared: the views.
         scales: view name -> what was asked for.
         arrays: view name -> what is to be looked at, as its likelihood takes it.
+
+    Raises:
+        ViewError: a view does not vary, or rows that do not count have a class of their own.
     """
     wanted = {name: scales[name] if _is_real(prepared, name) else None for name in scales}
     columns = {**prepared.data.layout.columns, **prepared.data.classes}
     scalings = fit_scalings(arrays, wanted, columns)
+    for name, Y in prepared.encoded().items():
+        if prepared.guesses[name].likelihood == "categorical":
+            check_seen_classes(name, Y, scalings[name].kept, columns.get(name))
     return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
 
 

@@ -1,6 +1,7 @@
 """Where the latent means start if views have dimensions of their own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -44,6 +45,26 @@ def private_start(
         if name in dimensions.private
     ]
     return torch.cat([shared, *own], dim=1)
+
+
+def with_room_for_private(
+    Ys: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
+) -> Dimensions:
+    """Take away shared dimensions, one at least stays, until all views have directions left for their own.
+
+    Args:
+        Ys: centred views; NaN is missing.
+        names: what the views are called.
+        dimensions: which view sees which, with the most shared ones there may be.
+    """
+    for n_shared in range(dimensions.n_shared, 1, -1):
+        fewer = replace(dimensions, n_shared=n_shared)
+        try:
+            private_start(Ys, names, fewer)
+        except ViewError:
+            continue
+        return fewer
+    return replace(dimensions, n_shared=1)
 
 
 def _leading(Y: Float[Tensor, "N M"], name: str, dimensions: Dimensions) -> Float[Tensor, "N r"]:

@@ -17,6 +17,8 @@ _DARK = 0.6
 # Bars of more dimensions than there are colours are told apart by hatching.
 _N_COLOURS = 10
 _HATCHES = ("", "///", "...", "xxx")
+# Names that would run into each other.
+_SLANTED: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
 
 
 class Table(NamedTuple):
@@ -47,8 +49,9 @@ def plot_relevance(relevance: Any) -> Figure:
     for (v, d), value in np.ndenumerate(table.values):
         colour = "white" if value < _DARK * top else "black"
         panel.text(d, v, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize="small")
-    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if _crowded(table) else {}
-    panel.set_xticks(range(n_dimensions), table.dimensions, **slanted)
+    panel.set_xticks(
+        range(n_dimensions), table.dimensions, **(_SLANTED if _length(table.dimensions) > _CELL[0] else {})
+    )
     panel.set_yticks(range(n_views), table.views)
     panel.set_xticks(np.arange(0.5, n_dimensions - 1), minor=True)
     panel.set_yticks(np.arange(0.5, n_views - 1), minor=True)
@@ -74,7 +77,8 @@ def plot_explained_variance(explained: Any) -> Figure:
     table = _as_table(explained, "explained")
     n_views, n_dimensions = table.values.shape
     width = min(14.0, 1.4 + n_views * max(0.9, 0.16 * (n_dimensions + 1)))
-    figure, ((panel,),) = new_figure(1, 1, panel=(max(width, 4.5), 3.8))
+    slot, longest = max(width, 4.5) / n_views, _length(table.views)
+    figure, ((panel,),) = new_figure(1, 1, panel=(max(width, 4.5), 3.8 + (0.7 * longest if longest > slot else 0.0)))
     bar = 0.84 / n_dimensions
     for d, name in enumerate(table.dimensions):
         places = np.arange(n_views) + (d - (n_dimensions - 1) / 2) * bar
@@ -83,10 +87,8 @@ def plot_explained_variance(explained: Any) -> Figure:
             color=colormaps[QUALITATIVE](d % _N_COLOURS), hatch=_HATCHES[d // _N_COLOURS % len(_HATCHES)],
         )  # fmt: skip
     panel.axhline(0.0, color="grey", linewidth=0.8)
-    panel.set_xticks(range(n_views), table.views)
+    panel.set_xticks(range(n_views), table.views, **(_SLANTED if longest > slot else {}))
     panel.tick_params(axis="x", length=0)
-    if sum(map(len, table.views)) > 10 * width:
-        panel.tick_params(axis="x", rotation=30)
     panel.set_xlim(-0.6, n_views - 0.4)
     panel.set(ylabel="variance lost without it, in percent")
     panel.grid(axis="y", alpha=0.3)
@@ -100,8 +102,9 @@ def plot_explained_variance(explained: Any) -> Figure:
     return figure
 
 
-def _crowded(table: Table) -> bool:
-    return max(len(name) for name in table.dimensions) * 0.1 > _CELL[0]
+def _length(names: list[str]) -> float:
+    """Give the length of the longest name, in inches."""
+    return 0.1 * max(len(name) for name in names)
 
 
 def _as_table(given: Any, argument: str) -> Table:
@@ -111,7 +114,8 @@ def _as_table(given: Any, argument: str) -> Table:
     except (TypeError, ValueError):
         raise ViewError(
             f"{argument} must be a table of numbers, views by dimensions. Got {type(given).__name__}. "
-            "Give est.relevance(), or an array with a row for every view."
+            "Give a DataFrame, or an array with a row for every view, such as est.relevance() or "
+            "est.explained_variance_per_dimension_."
         ) from None
     if values.ndim != 2 or 0 in values.shape:
         raise ViewError(

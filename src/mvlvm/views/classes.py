@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from mvlvm.errors import ViewError
 from mvlvm.views.container import Views
@@ -171,6 +171,27 @@ def fit_encoding(Y: Float[np.ndarray, "N M"], likelihood: str) -> Encoding:
         return OneHot()
     values = np.unique(Y[~np.isnan(Y)]).tolist()
     return Binary(*values) if likelihood == "bernoulli" else LabelColumn(tuple(values))
+
+
+def check_seen_classes(name: str, Y: Float[np.ndarray, "N C"], seen: Bool[np.ndarray, " C"], classes: Any) -> None:
+    """Refuse one-hot rows of a class that the model knows nothing about.
+
+    Args:
+        name: the view, for messages.
+        Y: its rows.
+        seen: which classes some training row has.
+        classes: a list or an index of what they are called; None if they have numbers only.
+
+    Raises:
+        ViewError: a row is of another class.
+    """
+    strange = np.flatnonzero((Y == 1).any(axis=0) & ~seen).tolist()
+    if strange:
+        called = f"column {listed(strange)}" if classes is None else listed([classes[c] for c in strange])
+        raise ViewError(
+            f"View '{name}' must hold classes that training has seen. Got {called}, which no training row of positive "
+            "weight has. Put NaN or None where a class is not known, or fit again with such rows."
+        )
 
 
 def pack_encoding(encoding: Encoding) -> dict[str, Any]:
