@@ -43,7 +43,7 @@ class NewRows:
 
     Attributes:
         fitted: the model.
-        arrays: view name -> rows in the data's units; NaN is missing. Any of the model's views, at least one.
+        arrays: view name -> rows as its likelihood takes them; NaN is missing. Any of the model's views, at least one.
         verbose: whether to show a progress bar.
     """
 

@@ -69,7 +69,7 @@ def place_rows_of_no_weight(fitted: FittedModel, arrays: Arrays, weight: Weight 
 
     Args:
         fitted: the model; the latents of these rows are changed.
-        arrays: view name -> view in the data's units.
+        arrays: view name -> view as its likelihood takes it.
         weight: of the rows.
     """
     if weight is None or not n_rows_of_no_weight(weight):
