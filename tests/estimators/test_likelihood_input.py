@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import mvlvm
-from mvlvm import NGMVLVM, ViewError, ViewWarning
+from mvlvm import NGMVLVM, ConvergenceWarning, ViewError, ViewWarning
 from mvlvm.estimators import fitted as fitted_room
+from mvlvm.estimators import fitting
 from mvlvm.models.tempering import Tempering
 from tests.estimators.kinds import KINDS, draw_views
 
@@ -219,3 +220,32 @@ def test_counts_are_not_scaled_and_measurements_are():
         {"x": DATA["price"], "y": DATA["cells"]}
     )
     np.testing.assert_allclose(est.reconstruct()["x"], 1000 * plain.reconstruct()["x"], rtol=1e-3, atol=1.0)
+
+
+def test_a_class_that_training_has_not_seen_has_no_density():
+    one_hot = np.hstack([np.eye(len(KINDS))[CODES], np.zeros((N, 1))])
+    views = {"cells": DATA["cells"], "kind": one_hot}
+    with pytest.warns(ViewWarning, match=r"View 'kind' has 1 constant column"):
+        est = quick(likelihood={"cells": "gaussian", "kind": "categorical"}).fit(views)
+    strange = np.zeros_like(one_hot)
+    strange[:, -1] = 1.0
+    with pytest.raises(ViewError, match="no observed entry to score"):
+        est.score({"cells": DATA["cells"], "kind": strange}, target="kind")
+
+
+def test_tolerance_is_per_observed_entry_and_a_class_is_one(monkeypatch):
+    asked = []
+
+    def note(parameters, objective, config, generator, *, watch):
+        asked.append(config.tol)
+        return train(parameters, objective, config, generator, watch=watch)
+
+    train = fitting.train
+    monkeypatch.setattr(fitting, "train", note)
+    cells, kind = DATA["cells"].astype(float), DATA["kind"].astype(object)
+    cells[0, 0], kind[1] = np.nan, None
+    with pytest.warns(ConvergenceWarning):
+        quick(likelihood={"cells": "poisson", "kind": "categorical"}).set_params(tol=0.5).fit(
+            {"cells": cells, "kind": kind}
+        )
+    assert asked == [0.5 * (cells.size - 1 + N - 1)]
