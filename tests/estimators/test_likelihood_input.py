@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import mvlvm
-from mvlvm import NGMVLVM, ViewError, ViewWarning
+from mvlvm import NGMVLVM, ConvergenceWarning, ViewError, ViewWarning
 from mvlvm.estimators import fitted as fitted_room
+from mvlvm.estimators import fitting
 from mvlvm.models.tempering import Tempering
 from tests.estimators.kinds import KINDS, draw_views
 
@@ -235,3 +236,21 @@ def test_new_rows_of_a_class_without_training_rows_are_refused(columns, called):
     for ask in (est.transform, est.score, lambda views: est.score(views, target="kind")):
         with pytest.raises(ViewError, match=f"'kind' must hold classes that training has seen. Got {called}, which no"):
             ask(new)
+
+
+def test_tolerance_is_per_observed_entry_and_a_class_is_one(monkeypatch):
+    asked = []
+
+    def note(parameters, objective, config, generator, *, watch):
+        asked.append(config.tol)
+        return train(parameters, objective, config, generator, watch=watch)
+
+    train = fitting.train
+    monkeypatch.setattr(fitting, "train", note)
+    cells, kind = DATA["cells"].astype(float), DATA["kind"].astype(object)
+    cells[0, 0], kind[1] = np.nan, None
+    with pytest.warns(ConvergenceWarning):
+        quick(likelihood={"cells": "poisson", "kind": "categorical"}).set_params(tol=0.5).fit(
+            {"cells": cells, "kind": kind}
+        )
+    assert asked == [0.5 * (cells.size - 1 + N - 1)]

@@ -48,6 +48,23 @@ def test_rows_of_no_weight_have_no_say_and_are_placed_as_new_rows(data):
     np.testing.assert_allclose(est.embedding_std_[[3, 17]], std, rtol=1e-4)
 
 
+def test_rows_of_no_weight_are_placed_whatever_their_views_hold(data):
+    """Labels and two values are written otherwise inside; rows that are placed later are, too."""
+    rng = np.random.default_rng(0)
+    views = {
+        "a": data["a"][:, :2],
+        "label": rng.choice(["x", "y", "z"], 50),
+        "sign": np.sign(data["b"] - np.median(data["b"], axis=0)),
+    }
+    weight = np.ones(50)
+    weight[::5] = 0.0
+    likelihood = {"a": "gaussian", "label": "categorical", "sign": "bernoulli"}
+    est = NGMVLVM(likelihood=likelihood, **QUICK | {"max_iter": 40}).fit(views, sample_weight=weight)
+    mean, std = est.transform({name: Y[::5] for name, Y in views.items()}, return_std=True)
+    np.testing.assert_allclose(est.embedding_[::5], mean, atol=1e-5)
+    np.testing.assert_allclose(est.embedding_std_[::5], std, rtol=1e-4)
+
+
 def test_a_saved_model_remembers_its_weights(data, tmp_path):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 5.0], size=50)
     est = NGMVLVM(**QUICK).fit(data, sample_weight=weight)

@@ -233,3 +233,10 @@ def test_entries_in_single_precision_are_taken_in_that_of_the_prediction(name, g
     assert density.dtype == torch.float64
     wide = likelihood.expected_log_density(case.Y.float().double(), mean, variance)
     torch.testing.assert_close(density, wide, rtol=0.0, atol=0.0)
+
+
+def test_a_class_that_the_model_does_not_know_is_no_entry():
+    Y = torch.tensor([[1.0, 0.0], [0.0, 0.0], [torch.nan, torch.nan]], dtype=torch.float64)
+    f = torch.zeros_like(Y)
+    assert Categorical().count_entries(Y) == 1
+    np.testing.assert_allclose(plain(Categorical().log_density(Y, f).sum(dim=1)), [-np.log(2), 0.0, 0.0])

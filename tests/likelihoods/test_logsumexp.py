@@ -4,6 +4,7 @@ from functools import reduce
 import numpy as np
 import pytest
 import torch
+from scipy.special import expit
 from torch.autograd import gradcheck
 
 from mvlvm.likelihoods import logsumexp
@@ -86,3 +87,47 @@ def test_gradient_is_that_of_the_value(generator):
     mean = 2 * torch.randn(3, 4, generator=generator, dtype=torch.float64)
     variance = torch.rand(3, 4, generator=generator, dtype=torch.float64) + 0.01
     assert gradcheck(expected_logsumexp, (mean.requires_grad_(), variance.requires_grad_()))
+
+
+@pytest.mark.parametrize("variance", [1.0, 30.0, 200.0])
+@pytest.mark.parametrize("behind", [10.0, 30.0, 50.0])
+def test_a_class_far_behind_that_chance_may_bring_to_the_front_counts(behind, variance):
+    # of two classes only the difference counts: logsumexp(f) = f_1 + softplus(f_2 - f_1)
+    difference, weights = normal_points(-behind, 2 * variance, n=20_001)
+    mean, v = torch.tensor([[0.0, -behind]], dtype=torch.float64), torch.full((1, 2), variance, dtype=torch.float64)
+    value = expected_logsumexp(mean, v).item()
+    assert value == pytest.approx((weights * np.logaddexp(0, difference)).sum(), rel=0.0, abs=1e-6)
+    share = softmax_moments(mean, v).mean[0, 1].item()
+    assert share == pytest.approx((weights * expit(difference)).sum(), rel=0.0, abs=1e-6)
+
+
+def test_nodes_are_not_rounded_to_single_precision(generator):
+    f = torch.randn(200, 6, generator=generator, dtype=torch.float64)
+    p, _ = softmax_moments(f, torch.zeros_like(f))
+    # rounded nodes are wrong by 1e-8; the trapezoid rule promises exp(-pi^2 / step) = 3e-9
+    torch.testing.assert_close(p, f.softmax(dim=1), rtol=0.0, atol=3e-9)
+
+
+@pytest.mark.parametrize("variance", [1e3, 1e6, 1e12])
+def test_beyond_the_largest_variance_the_value_is_a_bound_and_shares_are_right(variance, generator):
+    C, draws, k = 4, 100_000, (logsumexp._LARGEST_VARIANCE / variance) ** 0.5
+    std = variance**0.5
+    mean = std * torch.tensor([[0.0, 0.5, -0.5, 1.0]], dtype=torch.float64)
+    f = mean + std * torch.randn(draws, C, generator=generator, dtype=torch.float64)
+    value, largest = expected_logsumexp(mean, torch.full_like(mean, variance)).item(), f.max(dim=1).values
+    error = 4 * largest.std().item() / draws**0.5
+    assert f.logsumexp(dim=1).mean().item() - error < value < largest.mean().item() + np.log(C) / k + error
+    p, _ = softmax_moments(mean, torch.full_like(mean, variance))
+    shares = f.softmax(dim=1)
+    # two classes are told apart but for those that lie as near as a logistic step is wide, 2 of 16 sqrt(2)
+    assert (p[0] - shares.mean(dim=0)).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_variances_that_are_not_finite_give_no_number(value):
+    mean, variance = torch.zeros(2, 3, dtype=torch.float64), torch.ones(2, 3, dtype=torch.float64)
+    expected = expected_logsumexp(mean, variance)[1]
+    variance[0, 1] = value
+    got = expected_logsumexp(mean, variance)
+    assert not torch.isfinite(got[0])
+    assert got[1].item() == pytest.approx(expected.item(), abs=1e-8)

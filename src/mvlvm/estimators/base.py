@@ -12,27 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mvlvm.checks import check_integer
 from mvlvm.estimators import storage
+from mvlvm.estimators.assembling import assemble, scale_views
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
-from mvlvm.estimators.fitting import warn_of_empty_rows
 from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
-from mvlvm.estimators.preparing import choose_scalings, prepare_views, say_likelihoods
+from mvlvm.estimators.preparing import prepare_views, say_likelihoods
 from mvlvm.estimators.pruning import fit_and_prune
-from mvlvm.estimators.start import starting_latents
-from mvlvm.estimators.structure import check_dimensions
-from mvlvm.estimators.weights import (
-    check_sample_weight,
-    n_rows_of_no_weight,
-    place_rows_of_no_weight,
-    without_rows_of_no_weight,
-)
-from mvlvm.likelihoods.known import LIKELIHOODS
-from mvlvm.models.building import ViewPlan, build_model
+from mvlvm.estimators.weights import check_sample_weight, place_rows_of_no_weight
 from mvlvm.models.gram import learned_gram
-from mvlvm.models.observed import ObservedView, rows_without_entries
-from mvlvm.models.starting import start_values
 from mvlvm.randomness import Stream, make_generator, seed_from
 
 # typing.Self would do, were it not for the run-time shape checks, which cannot read it.
@@ -74,32 +63,16 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         if options.verbose:
             say_likelihoods(prepared.guesses)
         view_options = check_view_options(parameters, self._kernel(), data.names)
-        scales = {name: view.scale for name, view in view_options.items()}
-        weight = check_sample_weight(sample_weight, len(next(iter(data.arrays.values()))), options.device)
-        arrays = without_rows_of_no_weight(prepared.encoded(), weight)
-        scalings = choose_scalings(prepared, scales, arrays)
-        Ys = [torch.as_tensor(scalings[name].apply(Y), device=options.device) for name, Y in arrays.items()]
-        likelihoods = [LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in zip(arrays, Ys, strict=True)]
-        values = {name: start_values(Y, lik) for name, Y, lik in zip(arrays, Ys, likelihoods, strict=True)}
-        dimensions = check_dimensions(options, view_options, parameters, values)
-        heard = {name: Y for name, Y in values.items() if view_options[name].weight}
-        start = starting_latents(parameters["init"], heard, dimensions).to(options.dtype)
+        weight = check_sample_weight(sample_weight, data.n_samples, options.device)
+        scaled = scale_views(prepared, view_options, weight, options.device)
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
-        plans = {
-            name: ViewPlan(view.kernel, view.n_mixtures, likelihood)
-            for (name, view), likelihood in zip(view_options.items(), likelihoods, strict=True)
-        }
-        model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
-        model.latent.weigh_rows(weight)
-        seen = [ObservedView(Y, weight) for Y in Ys]
-        empty = rows_without_entries(seen, len(start))
-        model.latent.rest_at_prior(empty)
-        warn_of_empty_rows(len(empty) - n_rows_of_no_weight(weight))
-        history, dimensions = fit_and_prune(model, seen, options, view_options, dimensions, generator)
+        untrained = assemble(scaled, parameters, options, view_options, generator)
+        model, seen = untrained.model, untrained.seen
+        history, dimensions = fit_and_prune(model, seen, options, view_options, untrained.dimensions, generator)
         fitted_views = condition_on_data(
-            model, seen, prepared.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
+            model, seen, prepared.encodings, scaled.scalings, n_draws=options.n_draws_predict, seed=seed
         )
         fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
         place_rows_of_no_weight(fitted, prepared.encoded(), weight)

@@ -40,15 +40,17 @@ def train_model(
         return WeightedElbo(elbo, weights, options.latent_kl_weight)
 
     config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * _n_entries(views)
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(model, views)
     )  # fmt: skip
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
         return train(model.parameters(), objective, config, generator, watch=watch)
 
 
-def _n_entries(views: Sequence[ObservedView]) -> int:
-    return sum(view.n_observed for view in views)
+def count_entries(model: MultiViewLVM, views: Sequence[ObservedView]) -> int:
+    """Give the number of observed entries of all views; a class is one."""
+    pairs = zip(model.feature_views, views, strict=True)
+    return sum(view.likelihood.count_entries(seen.entries) for view, seen in pairs)
 
 
 def warn_of_empty_rows(n_empty: int) -> None:
@@ -58,13 +60,19 @@ def warn_of_empty_rows(n_empty: int) -> None:
             f"There are {n_empty} row(s) without an entry in any view. Their latents stay at the prior, mean 0 and "
             "standard deviation 1. Drop them if they tell you nothing.",
             ViewWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def warn_if_unfinished(history: History, options: FitOptions, views: Sequence[ObservedView]) -> None:
-    """Say that training ended before the bound was flat."""
-    steps, rise_per_entry = len(history.bound), history.last_rise / _n_entries(views)
+def warn_if_unfinished(history: History, options: FitOptions, n_entries: int) -> None:
+    """Say that training ended before the bound was flat.
+
+    Args:
+        history: of the last round.
+        options: what was asked for.
+        n_entries: how many were observed.
+    """
+    steps, rise_per_entry = len(history.bound), history.last_rise / n_entries
     if history.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
             f"Training was interrupted after {steps} of {options.max_iter} steps. The model as it was then is kept and "

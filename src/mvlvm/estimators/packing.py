@@ -63,7 +63,8 @@ class Saved:
 def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Take a fitted estimator apart."""
     arrays = _pack_arrays(saved.fitted, saved.record)
-    arrays[_EXPLAINED] = saved.record.explained_per_dimension
+    if np.isfinite(saved.record.explained_per_dimension).all():  # not known of models from formats 1 to 3
+        arrays[_EXPLAINED] = saved.record.explained_per_dimension
     if saved.fitted.model.latent.weight is not None:
         arrays[_WEIGHT] = saved.fitted.model.latent.weight.cpu().numpy()
     parameters = dict(saved.parameters)

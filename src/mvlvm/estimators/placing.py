@@ -25,7 +25,7 @@ from mvlvm.models.new_rows import (
     training_places,
 )
 from mvlvm.models.refinement import SeenView
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.view_function import ViewEntries, ViewFunction
 from mvlvm.models.weight_posterior import Prediction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.progress import row_bar
@@ -43,7 +43,7 @@ class NewRows:
 
     Attributes:
         fitted: the model.
-        arrays: view name -> rows in the data's units; NaN is missing. Any of the model's views, at least one.
+        arrays: view name -> rows as its likelihood takes them; NaN is missing. Any of the model's views, at least one.
         verbose: whether to show a progress bar.
     """
 
@@ -73,9 +73,11 @@ class NewRows:
         """
         means = {name: np.empty((self._n_rows, int(self._kept(name).sum()))) for name in targets}
         variances = {name: np.empty_like(mean) for name, mean in means.items()}
-        for name, rows, predicted in self._predictions(targets):
-            response = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
-            means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in response)
+        views = {name: _straight_or_entries(self._functions[name], include_noise) for name in targets}
+        for name, rows, predicted in self._predictions(views):
+            if isinstance(views[name], ViewFunction):
+                predicted = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
+            means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in predicted)
         scalings = {name: self.fitted.views[name].scaling for name in targets}
         stds = {name: scalings[name].undo_std(np.sqrt(variance)) for name, variance in variances.items()}
         return {name: scalings[name].undo(mean) for name, mean in means.items()}, stds
@@ -94,36 +96,27 @@ class NewRows:
         scaling, likelihood = self.fitted.views[target].scaling, self._functions[target].likelihood
         scaled = torch.as_tensor(scaling.apply(Y), device=self._eps.device)
         total = -scaling.log_volume(Y)
-        for _, rows, predicted in self._predictions([target]):
+        for _, rows, predicted in self._predictions({target: self._functions[target]}):
             total += float(likelihood.log_predictive_density(scaled[torch.as_tensor(rows)], *predicted).sum())
         return total, likelihood.count_entries(scaled)
 
-    def _predictions(self, targets: Sequence[str]) -> Iterator[tuple[str, Rows, Prediction]]:
-        """Predict the functions of views, some rows at a time, each with the tempering it takes."""
-        at_training = {name: self._at_places(name) for name in {*self.arrays, *targets}}
+    def _predictions(self, targets: Mapping[str, ViewFunction | ViewEntries]) -> Iterator[tuple[str, Rows, Prediction]]:
+        """Predict views, some rows at a time, each with the tempering it takes."""
+        at_training = {name: self._places.predict(view) for name, view in targets.items()}
+        seen_at_training = [self._at_places(name) for name in self.arrays]
         levels = {name: self._tempering(name) for name in targets}
         for portion, seen in self._portions():
             for level in np.unique([levels[name][portion] for name in targets]):
-                yield from self._at_level(level, levels, portion, seen, at_training)
-
-    def _at_level(
-        self,
-        level: float,
-        levels: Mapping[str, Float[np.ndarray, " all"]],
-        portion: Rows,
-        seen: Sequence[SeenView],
-        at_training: Mapping[str, Prediction],
-    ) -> Iterator[tuple[str, Rows, Prediction]]:
-        """Predict those views of a portion's rows that take this tempering; they share their places."""
-        wanted = {name: levels[name][portion] == level for name in levels}
-        needed = np.any(list(wanted.values()), axis=0)
-        rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
-        places = place(rows_of, self._places, [at_training[name] for name in self.arrays], tempering=float(level))
-        for name, mine in wanted.items():
-            chosen = torch.as_tensor(mine[needed], device=self._eps.device)
-            if mine.any():
-                prediction = predict_at(places.of_rows(chosen), self._functions[name], at_training[name], self._eps)
-                yield name, portion[mine], prediction
+                # views of rows that take the same tempering share their places
+                wanted = {name: levels[name][portion] == level for name in levels}
+                needed = np.any(list(wanted.values()), axis=0)
+                rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
+                places = place(rows_of, self._places, seen_at_training, tempering=float(level))
+                for name, mine in wanted.items():
+                    chosen = torch.as_tensor(mine[needed], device=self._eps.device)
+                    if mine.any():
+                        found = predict_at(places.of_rows(chosen), targets[name], at_training[name], self._eps)
+                        yield name, portion[mine], found
 
     @torch.no_grad()
     def log_density(self) -> float:
@@ -203,3 +196,8 @@ class NewRows:
     def _generator(self) -> torch.Generator:
         """Draws come from the CPU: a model that was fitted on a GPU predicts the same when it is loaded without one."""
         return make_generator(self.fitted.seed, Stream.NEW_ROWS)
+
+
+def _straight_or_entries(function: ViewFunction, include_noise: bool) -> ViewFunction | ViewEntries:
+    """Average over places what is straight enough to be averaged."""
+    return ViewEntries(function, include_noise) if function.likelihood.log_link else function

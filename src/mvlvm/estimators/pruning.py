@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from mvlvm import defaults
-from mvlvm.estimators.fitting import train_model, warn_if_unfinished
+from mvlvm.estimators.fitting import count_entries, train_model, warn_if_unfinished
 from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.models.explained import ExpectedView
 from mvlvm.models.multiview import MultiViewLVM
@@ -44,7 +44,7 @@ def fit_and_prune(
         dimensions = replace(dimensions, n_shared=int(kept[: dimensions.n_shared].sum()))
         last = train_model(model, views, options, view_options, generator)
         history.go_on(last)
-    warn_if_unfinished(last, options, views)
+    warn_if_unfinished(last, options, count_entries(model, views))
     return history, dimensions
 
 

@@ -17,7 +17,7 @@ class Categorical(AbstractLikelihood):
     """log p(y | f) = sum_c y_c f_c - logsumexp(f), for rows y with a single one.
 
     The log density of a row stands in the column of its class; the other columns are zero. A row with any entry missing
-    is missing altogether.
+    is missing altogether, and so is one without a one: its class is none of those that the model knows.
     """
 
     name: ClassVar[str] = "categorical"
@@ -50,7 +50,8 @@ class Categorical(AbstractLikelihood):
         return int(self._seen(Y)[:, 0].sum())
 
     def _seen(self, Y: Tensor) -> Bool[Tensor, "N M"]:
-        return ~torch.isnan(Y).any(dim=1, keepdim=True).expand_as(Y)
+        whole = ~torch.isnan(Y).any(dim=1, keepdim=True)
+        return (whole & (Y != 0).any(dim=1, keepdim=True)).expand_as(Y)
 
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
         return Y * f.log_softmax(dim=1)

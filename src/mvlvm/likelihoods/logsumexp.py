@@ -15,6 +15,9 @@ $$ E\, p_c = \int g_c' \prod_{e \ne c} g_e\, du, \qquad
 f_c + G_c has the characteristic function $\Gamma(1 - it) \exp(i m t - v t^2 / 2)$, so g_c is a sum of sines
 (Gil-Pelaez), a product of matrices for all u at once. Both sums, over u and over t, are trapezoid rules of analytic
 functions, whose errors fall exponentially with the step.
+
+The matrices grow with the square of the variance. Beyond a limit, logsumexp(k f) / k with k < 1 takes the place of
+logsumexp(f): it is never below it, so that a bound stays one, nor more than log(C) / k above the largest f.
 """
 
 import cmath
@@ -32,6 +35,7 @@ _HIGHEST = 15.0  # of t: Gamma(1 - it) falls as exp(-pi t / 2)
 # Normal variables stay within so many standard deviations, up to exp(-_DIGITS).
 _NORMAL_REACH = 6.0
 _PORTION = 2**21
+_LARGEST_VARIANCE = 256.0
 
 
 def expected_logsumexp(mean: Float[Tensor, "N C"], variance: Float[Tensor, "N C"]) -> Float[Tensor, " N"]:
@@ -74,11 +78,15 @@ class _ExpectedLogSumExp(torch.autograd.Function):
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Give E logsumexp and its slopes by mean and variance, a portion of rows at a time."""
     n_classes = mean.shape[1]
-    sums = _plan(float(variance.max()) if len(variance) else 0.0, n_classes, mean)
+    k = (_LARGEST_VARIANCE / variance.amax(dim=1, keepdim=True)).clamp(max=1.0).sqrt()
+    mean, variance = k * mean, k.square() * variance
+    # what is not finite stays so, and is found out where the bound is looked at
+    largest = float(variance.nan_to_num(nan=0.0).max()) if len(variance) else 0.0
+    sums = _plan(min(largest, _LARGEST_VARIANCE), n_classes, mean)
     n_rows = max(1, _PORTION // (n_classes * len(sums.t)))
     parts = [_evaluate_rows(m, v, sums) for m, v in zip(mean.split(n_rows), variance.split(n_rows), strict=True)]
     value, by_mean, by_variance = (torch.cat(part) for part in zip(*parts, strict=True))
-    return value, by_mean, by_variance
+    return value / k[:, 0], by_mean, k * by_variance
 
 
 class _Sums(NamedTuple):
@@ -97,15 +105,16 @@ def _plan(largest_variance: float, n_classes: int, like: Tensor) -> _Sums:
     reach = _NORMAL_REACH * math.sqrt(v)
     below = math.log(n_classes) + v / 2 + reach + math.log(_DIGITS)
     above = (_DIGITS + v) / 2  # R - F falls as exp(v - 2 (u - b))
-    lowest = -_DIGITS - v / 2  # a class so far below the others adds nothing: it may as well be here
+    # a class so far below the others that chance does not bring it near adds nothing: it may as well be here
+    lowest = -_DIGITS - v / 2 - math.sqrt(2) * reach
     # the sum over t takes a distribution for periodic: all that is likely has to fit into one period
     period = max(above - lowest + reach + math.log(_DIGITS), below + _DIGITS)
-    u = torch.arange(-below, above + _STEP, _STEP).to(like)
+    u = torch.arange(-below, above + _STEP, _STEP, dtype=torch.float64).to(like)
     spacing = 2 * math.pi / period
     t = (torch.arange(math.ceil(_HIGHEST / spacing)).to(like) + 0.5) * spacing
     gamma = [_log_gamma(complex(1.0, -frequency)) for frequency in t.tolist()]
-    size = torch.tensor([g.real for g in gamma]).to(like).exp() * spacing / math.pi
-    angle = torch.tensor([g.imag for g in gamma]).to(like)[:, None] - t[:, None] * u
+    size = torch.tensor([g.real for g in gamma], dtype=torch.float64).to(like).exp() * spacing / math.pi
+    angle = torch.tensor([g.imag for g in gamma], dtype=torch.float64).to(like)[:, None] - t[:, None] * u
     # sin(x t + a) = sin(x t) cos a + cos(x t) sin a, and likewise for cos
     sine, cosine = torch.cat([angle.cos(), angle.sin()]), torch.cat([-angle.sin(), angle.cos()])
     size, twice_t = torch.cat([size, size])[:, None], torch.cat([t, t])[:, None]

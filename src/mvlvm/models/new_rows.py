@@ -24,7 +24,7 @@ from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.modes import Modes, find_modes
 from mvlvm.models.refinement import SeenView
 from mvlvm.models.row_likelihood import pairwise_log_likelihood
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.view_function import ViewEntries, ViewFunction
 from mvlvm.models.weight_posterior import Prediction
 
 # Of more training rows than these, a random choice stands for all: predictions are not to cost N^2.
@@ -57,9 +57,9 @@ class TrainingPlaces:
         weight = self.mean.new_ones(len(self.mean)) if self.weight is None else self.weight.to(self.mean)
         return (weight / weight.sum()).log()
 
-    def predict(self, function: ViewFunction) -> Prediction:
-        """Give what a view's function is at these places."""
-        return function.predict(self.mean, self.std, self.draws)
+    def predict(self, view: ViewFunction | ViewEntries) -> Prediction:
+        """Give what a view's function, or its entries, are at these places."""
+        return view.predict(self.mean, self.std, self.draws)
 
 
 def training_places(
@@ -153,21 +153,21 @@ def weigh(
 
 
 def predict_at(
-    places: Places, function: ViewFunction, at_training: Prediction, eps: Float[Tensor, "S D"]
+    places: Places, view: ViewFunction | ViewEntries, at_training: Prediction, eps: Float[Tensor, "S D"]
 ) -> Prediction:
-    """Predict a view's function, averaged over where the rows may lie.
+    """Predict a view's function, or its entries, averaged over where the rows may lie.
 
     Args:
         places: where.
-        function: of the view.
-        at_training: what it is at the training places.
+        view: its function or entries.
+        at_training: what they are at the training places.
         eps: standard normal draws, the same for every row so that no row depends on its neighbours.
     """
     mean = places.training_weight @ at_training.mean
     second = places.training_weight @ (at_training.mean.square() + at_training.variance)
     for k in range(places.mode_weight.shape[1]):
         center, std = places.modes.mean[:, k], places.modes.std[:, k]
-        at_mode = function.predict(center, std, [center + std * e for e in eps])
+        at_mode = view.predict(center, std, [center + std * e for e in eps])
         weight = places.mode_weight[:, k, None]
         mean = mean + weight * at_mode.mean
         second = second + weight * (at_mode.mean.square() + at_mode.variance)

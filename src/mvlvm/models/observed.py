@@ -39,11 +39,6 @@ class ObservedView:
         """Whether nothing is missing."""
         return self.rows is None and self.hidden is None
 
-    @property
-    def n_observed(self) -> int:
-        """The number of observed entries."""
-        return self.Y.numel() - (0 if self.hidden is None else int(self.hidden.sum()))
-
     @cached_property
     def entries(self) -> Float[Tensor, "R M"]:
         """The observed rows as they were given, NaN where an entry is hidden."""

@@ -1,7 +1,8 @@
 r"""How well latents explain new rows: the log likelihood of rows under predictions of a view's function.
 
 A Gaussian view has the density of y itself, N(y; m, v + s). For all others the expected log density stands for it, the
-same lower bound that training raises; it is linear in y, so that many rows at many places are products of matrices.
+same lower bound that training raises; of most it is linear in y, so that many rows at many places are products of
+matrices.
 """
 
 from typing import NamedTuple

@@ -97,3 +97,26 @@ class ViewFunction:
         """Give the same function with features and likelihood in float64."""
         posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
         return ViewFunction(tuple(posteriors), copy.deepcopy(self.likelihood).double())
+
+
+@dataclass(frozen=True)
+class ViewEntries:
+    """The entries of a fitted view, for averages over places that are far apart.
+
+    One normal distribution of f for all places does for entries that are nearly straight in f. Counts are not: where
+    rows may lie in two places, e^(m + v / 2) can be twice the mean of both.
+
+    Attributes:
+        function: of the view.
+        include_noise: whether variances are those of entries, or those of their means.
+    """
+
+    function: ViewFunction
+    include_noise: bool
+
+    def predict(
+        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
+    ) -> Prediction:
+        """Predict entries at normally distributed latents; arguments as for `ViewFunction.predict`."""
+        predicted = self.function.predict(mean, std, draws)
+        return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))

@@ -98,7 +98,7 @@ class OneHot(Encoding):
     """A view with a column for every class, one where a row is of that class and else zero."""
 
     def encode(self, name: str, Y: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
-        """Give it as it is, rows with gaps as missing."""
+        """Give it as it is; a missing row is NaN throughout."""
         check_one_hot(name, Y)
         return Y
 

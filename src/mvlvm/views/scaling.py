@@ -82,7 +82,7 @@ def fit_scalings(
     for name, Y in views.items():
         scalings[name] = fit_scaling(name, Y, scales[name])
         for message in _about_columns_left_out(name, scalings[name], names.get(name)):
-            warnings.warn(message, ViewWarning, stacklevel=4)
+            warnings.warn(message, ViewWarning, stacklevel=5)
     return scalings
 
 

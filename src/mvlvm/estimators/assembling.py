@@ -1,0 +1,110 @@
+"""From prepared views to a model that can be trained: numbers in its units, likelihoods, latents to start from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.estimators.fitting import warn_of_empty_rows
+from mvlvm.estimators.options import FitOptions, ViewOptions
+from mvlvm.estimators.preparing import PreparedViews, choose_scalings
+from mvlvm.estimators.start import starting_latents
+from mvlvm.estimators.structure import check_dimensions
+from mvlvm.estimators.weights import Weight, n_rows_of_no_weight, without_rows_of_no_weight
+from mvlvm.likelihoods.base import AbstractLikelihood
+from mvlvm.likelihoods.known import LIKELIHOODS
+from mvlvm.models.building import ViewPlan, build_model
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.observed import ObservedView, rows_without_entries
+from mvlvm.models.private import Dimensions
+from mvlvm.models.starting import start_values
+from mvlvm.views.scaling import Scaling
+
+
+@dataclass(frozen=True)
+class ScaledViews:
+    """Views in the model's units.
+
+    Attributes:
+        arrays: view name -> view; NaN is missing, and all of a row that does not count.
+        scalings: view name -> how it came to these units.
+        likelihoods: view name -> its likelihood, where training begins.
+        weight: how often each row counts; None is once.
+    """
+
+    arrays: Mapping[str, Float[Tensor, "N _"]]
+    scalings: Mapping[str, Scaling]
+    likelihoods: Mapping[str, AbstractLikelihood]
+    weight: Weight | None
+
+    def start_values(self) -> dict[str, Float[Tensor, "N _"]]:
+        """Give every view as a start takes it."""
+        return {name: start_values(Y, self.likelihoods[name]) for name, Y in self.arrays.items()}
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A model that is to be trained, and what on.
+
+    Attributes:
+        model: its modules.
+        seen: what was seen of every view, in the order of the modules.
+        dimensions: which view sees which latent dimensions.
+    """
+
+    model: MultiViewLVM
+    seen: list[ObservedView]
+    dimensions: Dimensions
+
+
+def scale_views(
+    prepared: PreparedViews, view_options: Mapping[str, ViewOptions], weight: Weight | None, device: torch.device
+) -> ScaledViews:
+    """Centre and scale views, and let their likelihoods have a first look at them.
+
+    Args:
+        prepared: the views.
+        view_options: how each is to be scaled.
+        weight: of the rows; those of no weight have no say.
+        device: where to put them.
+    """
+    arrays = without_rows_of_no_weight(prepared.encoded(), weight)
+    scalings = choose_scalings(prepared, {name: view.scale for name, view in view_options.items()}, arrays)
+    Ys = {name: torch.as_tensor(scalings[name].apply(Y), device=device) for name, Y in arrays.items()}
+    likelihoods = {name: LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in Ys.items()}
+    return ScaledViews(Ys, scalings, likelihoods, weight)
+
+
+def assemble(
+    views: ScaledViews,
+    parameters: Mapping[str, Any],
+    options: FitOptions,
+    view_options: Mapping[str, ViewOptions],
+    generator: torch.Generator,
+) -> Assembly:
+    """Put an untrained model together, its latents where training begins.
+
+    Args:
+        views: what it is for.
+        parameters: the constructor's, of which `init` and `n_private` are still to be read.
+        options: the settings that all views share.
+        view_options: the settings of every view.
+        generator: draws where mixtures start.
+    """
+    values = views.start_values()
+    dimensions = check_dimensions(options, view_options, parameters, values)
+    heard = {name: Y for name, Y in values.items() if view_options[name].weight}
+    start = starting_latents(parameters["init"], heard, dimensions).to(options.dtype)
+    plans = {
+        name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name]) for name, view in view_options.items()
+    }
+    model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
+    model.latent.weigh_rows(views.weight)
+    seen = [ObservedView(Y, views.weight) for Y in views.arrays.values()]
+    empty = rows_without_entries(seen, len(start))
+    model.latent.rest_at_prior(empty)
+    warn_of_empty_rows(len(empty) - n_rows_of_no_weight(views.weight))
+    return Assembly(model, seen, dimensions)
