@@ -1,14 +1,17 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from scipy.stats import norm
 
+from mvlvm.likelihoods.poisson import Poisson
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.modes import Modes
 from mvlvm.models.new_rows import Places, TrainingPlaces, place, predict_at, standard_draws, starts, training_places
+from mvlvm.models.view_function import ViewEntries
 from mvlvm.models.weight_posterior import Prediction
 from tests.mixtures import normal, uniform
 from tests.models.quadratic_features import linear_function, quadratic_function
@@ -144,6 +147,25 @@ def test_prediction_has_the_moments_of_the_mixture(generator):
             second += weight.item() * (at**2 + W**2 @ std.numpy() ** 2)
         np.testing.assert_allclose(mean[n].numpy(), first, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(variance[n].numpy(), second - first**2, rtol=1e-10, atol=0.0)
+
+
+def test_counts_are_averaged_over_places_and_not_their_logarithms(generator):
+    """E y = e^(m + v/2) in every place, and E y^2 = E y + e^(2 m + 2 v)."""
+    places, training = two_sided(generator)
+    loadings, offset = normal((3, 2), generator), normal((3,), generator)
+    entries = ViewEntries(replace(linear_function(loadings, offset, 0.2), likelihood=Poisson()), include_noise=True)
+    mean, variance = predict_at(places, entries, training.predict(entries), corners(2))
+    W, b = loadings.numpy(), offset.numpy()
+    for n in range(N):
+        normals = [*zip(places.training_weight[n], training.mean, training.std, strict=True),
+                   *zip(places.mode_weight[n], places.modes.mean[n], places.modes.std[n], strict=True)]  # fmt: skip
+        first, second = np.zeros(3), np.zeros(3)
+        for weight, center, std in normals:
+            m, v = W @ center.numpy() + b, W**2 @ std.numpy() ** 2
+            first += weight.item() * np.exp(m + v / 2)
+            second += weight.item() * (np.exp(m + v / 2) + np.exp(2 * m + 2 * v))
+        np.testing.assert_allclose(mean[n].numpy(), first, rtol=1e-10)
+        np.testing.assert_allclose(variance[n].numpy(), second - first**2, rtol=1e-9)
 
 
 def test_prediction_is_that_of_simulated_rows(generator):
