@@ -108,6 +108,11 @@ def test_factors_and_relevance_have_names(structured, data):
     assert list(factors.columns) == list(relevance.columns) == ["x0", "x1", "b:0", "b:1"]
     assert list(relevance.index) == ["a", "b"]
     np.testing.assert_array_equal(relevance, structured.relevance_)
+    variance = structured.relevance(of="variance")
+    assert list(variance.columns) == list(factors.columns)
+    np.testing.assert_array_equal(variance, structured.explained_variance_per_dimension_)
+    with pytest.raises(ValueError, match="of must be one of 'variation', 'variance'. Got 'size'"):
+        structured.relevance(of="size")
     np.testing.assert_array_equal(factors[["x0", "x1"]], structured.embedding_)
     np.testing.assert_array_equal(factors[["b:0", "b:1"]], structured.private_embedding_["b"])
     rows = [f"cell {n}" for n in range(50)]

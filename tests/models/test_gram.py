@@ -1,10 +1,12 @@
 import torch
 
 from mvlvm.kernels import ngsm_kernel
+from mvlvm.likelihoods.poisson import Poisson
 from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.gram import learned_gram
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture
+from mvlvm.models.weight_view import WeightView
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
 from tests.monte_carlo import assert_mean
@@ -39,3 +41,12 @@ def test_several_draws_are_averaged(generator):
     averaged = learned_gram(view, latent, 3, together)
     singles = torch.stack([learned_gram(view, latent, 1, one_by_one) for _ in range(3)])
     torch.testing.assert_close(averaged, singles.mean(dim=0), rtol=1e-12, atol=1e-14)
+
+
+@torch.no_grad()
+def test_the_level_of_a_column_is_no_part_of_the_kernel(generator):
+    mixture, latent = SpectralMixture(2, 2, generator), GaussianLatent(normal((4, 2), generator), 0.5)
+    view = WeightView("view", mixture, Poisson(), n_points=200, generator=generator).double()
+    gram = learned_gram(view, latent, 1, generator)
+    # features without a constant give at most k(0, 0), the sum of the mixtures' weights
+    assert gram.abs().max() <= mixture.density().alpha.sum() + 1e-9

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mvlvm.checks import check_integer
+from mvlvm.checks import check_choice, check_integer
 from mvlvm.estimators import storage
 from mvlvm.estimators.assembling import assemble, scale_views
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
@@ -112,10 +112,17 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         check_is_fitted(self)
         return factor_frame(self.model_)
 
-    def relevance(self) -> Any:
-        """Give `relevance_` as a DataFrame, views by latent dimensions."""
+    def relevance(self, *, of: str = "variation") -> Any:
+        """Give the use that views make of latent dimensions as a DataFrame, views by dimensions.
+
+        Args:
+            of: "variation" gives `relevance_`, shares that sum to one; "variance" gives
+                `explained_variance_per_dimension_`, what a view loses without the dimension.
+        """
         check_is_fitted(self)
-        return view_frame(self.relevance_, self.view_names_, self.model_)
+        of = check_choice(of, "of", ("variation", "variance"))
+        table = self.relevance_ if of == "variation" else self.explained_variance_per_dimension_
+        return view_frame(table, self.view_names_, self.model_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, or into a folder; `mvlvm.load` reads it."""

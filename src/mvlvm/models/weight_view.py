@@ -73,7 +73,7 @@ class WeightView(AbstractView):
 
         The weights first move a step towards the optimum for these latents, and keep it where gradients are taken. The
         bound is then that of q(X) q(w | X), as the collapsed one is; held fixed, weights would reward latents that are
-        too sure of themselves.
+        too sure of themselves. The gradient takes the weights for constants, which is exact at their optimum.
         """
         Phi = self.draw_features(generator)(view.of(X)).double()
         with self.named_in_errors():

@@ -68,8 +68,8 @@ def plot_explained_variance(explained: Any) -> Figure:
     """Show how much of every view's variance is lost when a latent dimension is held at its mean, as groups of bars.
 
     Args:
-        explained: views by dimensions: a DataFrame, or an array such as `est.explained_variance_per_dimension_`, whose
-            views and dimensions are then numbered.
+        explained: views by dimensions: a DataFrame such as `est.relevance(of="variance")`, or an array, whose views and
+            dimensions are then numbered.
 
     Raises:
         ViewError: it is no table of finite numbers.
@@ -114,8 +114,7 @@ def _as_table(given: Any, argument: str) -> Table:
     except (TypeError, ValueError):
         raise ViewError(
             f"{argument} must be a table of numbers, views by dimensions. Got {type(given).__name__}. "
-            "Give a DataFrame, or an array with a row for every view, such as est.relevance() or "
-            "est.explained_variance_per_dimension_."
+            "Give a DataFrame, or an array with a row for every view, such as est.relevance()."
         ) from None
     if values.ndim != 2 or 0 in values.shape:
         raise ViewError(
