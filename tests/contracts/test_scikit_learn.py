@@ -16,7 +16,10 @@ ONE_BY_ONE = (
     "row by itself, with everything else as it is"
 )
 A_VIEW = "predict gives a view, not one value per row"
+DRAWN = "copies of a row have latents of their own, drawn each for itself; a bound at given latents is the same"
 NOT_MEANT_FOR_US = {
+    "check_sample_weight_equivalence_on_dense_data": DRAWN,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWN,
     "check_transformer_general": ONE_BY_ONE,
     "check_transformer_data_not_an_array": ONE_BY_ONE,
     "check_estimator_sparse_matrix": A_VIEW,
