@@ -11,7 +11,10 @@ from mvlvm.training.history import History, StopReason
 QUICK = {"max_iter": 200, "tol": 0.0, "n_points": 25, "n_draws_predict": 1}
 
 
-@pytest.mark.parametrize(("n_factors", "seed"), [(3, 0), (5, 1), (8, 2)])
+@pytest.mark.parametrize(
+    ("n_factors", "seed"),
+    [pytest.param(3, 0, marks=pytest.mark.slow), (5, 1), pytest.param(8, 2, marks=pytest.mark.slow)],
+)
 def test_about_as_many_dimensions_stay_as_there_are_factors(n_factors, seed):
     data = load("factors", n_factors=n_factors, n_samples=200, random_state=seed)
     est = NGMVLVM(n_components="auto", random_state=seed, **QUICK).fit(data)

@@ -22,7 +22,7 @@ def structured(data):
     return NGMVLVM(n_components=2, n_private={"b": 2}, **QUICK).fit(data)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 @pytest.mark.parametrize("n_private", [{"a": 1, "b": 1}, None], ids=["told", "not told"])
 def test_a_shared_and_two_private_factors_are_found(n_private, seed):
     data = load("shared-private", n_samples=200, random_state=seed)
