@@ -66,6 +66,7 @@ def test_labels_are_drawn_from_their_probabilities():
     assert np.abs(counts - expected).max() < 4 * np.sqrt((shares * (1 - shares)).sum(axis=0)).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "methods"), [
     ("own-poisson", ["poisson", "gaussian", "gaussian on log(1 + y)", "true functions"]),
     ("own-categorical", ["categorical", "gaussian", "true functions"]),
