@@ -15,13 +15,14 @@ from anywhere ends in the optimum, where the bound equals the collapsed one.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
+from mvlvm.linalg.known_slopes import with_known_slopes
 from mvlvm.shapes import Scalar
 
 # A step moves no f by more than this. Curvatures of counts grow like e^f, and a step that trusts them overshoots.
@@ -118,8 +119,8 @@ def weight_space_evidence(
         value = (times * expected(at[0], at[1])).sum()
         by_mean, by_variance, *by_parameters = torch.autograd.grad(value, [*at, *parameters])
     slopes = ValueSlopes(value.detach(), by_mean, by_variance)
-    joined = _KnownSlopes.apply(slopes.value, (by_mean, by_variance, *by_parameters), mean, variance, *parameters)
-    return joined - weights_kl(weights), slopes  # pyright: ignore[reportOperatorIssue]
+    known = (by_mean, by_variance, *by_parameters)
+    return with_known_slopes(slopes.value, known, (mean, variance, *parameters)) - weights_kl(weights), slopes
 
 
 def natural_step(
@@ -149,17 +150,3 @@ def natural_step(
     best = (direction * gradient).sum(dim=0) / bend.clamp_min(torch.finfo(bend.dtype).tiny)
     step = torch.minimum(rate * best.clamp(0, 1), _FARTHEST / along.abs().amax(dim=0).clamp_min(_LEAST_CURVATURE))
     return moved._replace(mean=weights.mean + step * direction)
-
-
-class _KnownSlopes(torch.autograd.Function):
-    """A value whose slopes by its inputs are known already."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, slopes: tuple[Tensor, ...], *inputs: Tensor) -> Tensor:
-        ctx.save_for_backward(*slopes)
-        return value.clone()
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return None, None, *(gradient.to(slope) * slope for slope in ctx.saved_tensors)

@@ -11,11 +11,12 @@ In log t the integrand is analytic, and the trapezoid rule has an error of about
 """
 
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from mvlvm.linalg.known_slopes import with_known_slopes
 
 _STEP = 0.45
 _HIGHEST = 3.1  # of log t: exp(-exp(3.1)) = 2e-10
@@ -26,23 +27,8 @@ _PORTION = 2**15
 
 def expected_log_one_plus_square(d: Float[Tensor, "*s"], w: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
     """Give E log(1 + x^2) over x ~ N(d, w), differentiable once by both."""
-    return _ExpectedLog.apply(d, w)  # pyright: ignore[reportReturnType]
-
-
-class _ExpectedLog(torch.autograd.Function):
-    """Value and both slopes come from the same nodes."""
-
-    @staticmethod
-    def forward(ctx: Any, d: Tensor, w: Tensor) -> Tensor:
-        value, by_d, by_w = _evaluate(d, w)
-        ctx.save_for_backward(by_d, by_w)
-        return value
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        by_d, by_w = ctx.saved_tensors
-        return gradient * by_d, gradient * by_w
+    value, *slopes = _evaluate(d.detach(), w.detach())
+    return with_known_slopes(value, slopes, (d, w))
 
 
 def _evaluate(d: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:

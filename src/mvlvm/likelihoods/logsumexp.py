@@ -22,11 +22,13 @@ logsumexp(f): it is never below it, so that a bound stays one, nor more than log
 
 import cmath
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from mvlvm.linalg.known_slopes import with_known_slopes
 
 # What is left out of sums and integrals is about exp(-_DIGITS) = 8e-10.
 _DIGITS = 21.0
@@ -40,7 +42,8 @@ _LARGEST_VARIANCE = 256.0
 
 def expected_logsumexp(mean: Float[Tensor, "N C"], variance: Float[Tensor, "N C"]) -> Float[Tensor, " N"]:
     """Give E log sum_c exp(f_c) over f_c ~ N(mean, variance), differentiable once by both."""
-    return _ExpectedLogSumExp.apply(mean, variance)  # pyright: ignore[reportReturnType]
+    value, *slopes = _evaluate(mean.detach(), variance.detach())
+    return with_known_slopes(value, slopes, (mean, variance))
 
 
 class SoftmaxMoments(NamedTuple):
@@ -57,22 +60,6 @@ def softmax_moments(mean: Float[Tensor, "N C"], variance: Float[Tensor, "N C"]) 
     share = by_mean.clamp(min=0.0)
     share = share / share.sum(dim=1, keepdim=True)
     return SoftmaxMoments(share, (share - 2 * by_variance - share.square()).clamp(min=0.0))
-
-
-class _ExpectedLogSumExp(torch.autograd.Function):
-    """Value and both slopes come from the same sums."""
-
-    @staticmethod
-    def forward(ctx: Any, mean: Tensor, variance: Tensor) -> Tensor:
-        value, by_mean, by_variance = _evaluate(mean, variance)
-        ctx.save_for_backward(by_mean, by_variance)
-        return value
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        by_mean, by_variance = ctx.saved_tensors
-        return gradient[:, None] * by_mean, gradient[:, None] * by_variance
 
 
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:

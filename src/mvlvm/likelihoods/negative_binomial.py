@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import Response, column_means
+from mvlvm.likelihoods.counts import AbstractCounts, rate_moments
 from mvlvm.likelihoods.integral import log_integral
 from mvlvm.likelihoods.softplus import expected_softplus
 from mvlvm.parameters import positive, raw_positive
@@ -19,7 +20,7 @@ from mvlvm.parameters import positive, raw_positive
 _SMALLEST_START, _LARGEST_START = 0.1, 100.0
 
 
-class NegativeBinomial(AbstractLikelihood):
+class NegativeBinomial(AbstractCounts):
     """Counts with a dispersion r per column; a small r is a wide spread.
 
     The expected log density is right to (y + r) times the error of E softplus, 2e-10.
@@ -29,7 +30,6 @@ class NegativeBinomial(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "negative-binomial"
-    log_link: ClassVar[bool] = True
 
     def __init__(self, dispersion: Float[Tensor, " M"]) -> None:
         super().__init__()
@@ -45,17 +45,11 @@ class NegativeBinomial(AbstractLikelihood):
         dispersion = torch.where(excess > 0, mean.square() / excess, _LARGEST_START)
         return cls(dispersion.clamp(_SMALLEST_START, _LARGEST_START))
 
-    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the logarithm of every column's mean; a column of zeros counts as half an event."""
-        mean, count = column_means(Y)
-        return torch.maximum(mean, 0.5 / count).log()
-
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
         """Give mean and variance of y, or those of its mean e^f."""
-        rate = (mean + 0.5 * variance).exp()
-        spread = rate.square() * variance.expm1()
+        rate, spread = rate_moments(mean, variance)
         noise = rate + (spread + rate.square()) / self._dispersion(mean)  # E mu + E mu^2 / r
         return Response(rate, spread + noise if include_noise else spread)
 

@@ -6,32 +6,26 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import Response
+from mvlvm.likelihoods.counts import AbstractCounts, rate_moments
 from mvlvm.likelihoods.integral import log_integral
 
 
-class Poisson(AbstractLikelihood):
+class Poisson(AbstractCounts):
     """log p(y | f) = y f - e^f - log y!, for y = 0, 1, 2, ..."""
 
     name: ClassVar[str] = "poisson"
-    log_link: ClassVar[bool] = True
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Poisson":
         """Give the likelihood; there is nothing to learn."""
         return cls()
 
-    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the logarithm of every column's mean; a column of zeros counts as half an event."""
-        mean, count = column_means(Y)
-        return torch.maximum(mean, 0.5 / count).log()
-
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
         """Give mean and variance of y, or those of the rate e^f."""
-        rate = (mean + 0.5 * variance).exp()
-        spread = rate.square() * variance.expm1()
+        rate, spread = rate_moments(mean, variance)
         return Response(rate, spread + rate if include_noise else spread)
 
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:

@@ -18,11 +18,12 @@ With eight pairs the best found is 1.1e-9, with six 5.6e-8. The errors of sigma 
 """
 
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from mvlvm.linalg.known_slopes import with_known_slopes
 
 # Weights p_k and squared widths c_k^2.
 _PAIRS = (
@@ -42,7 +43,8 @@ _PORTION = 2**15
 
 def expected_softplus(mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
     """Give E log(1 + e^f) over f ~ N(mean, variance), differentiable once by both."""
-    return _ExpectedSoftplus.apply(mean, variance)  # pyright: ignore[reportReturnType]
+    value, *slopes = _evaluate(mean.detach(), variance.detach())
+    return with_known_slopes(value, slopes, (mean, variance))
 
 
 def logistic_moments(
@@ -52,22 +54,6 @@ def logistic_moments(
     _, by_mean, by_variance = _evaluate(mean.detach(), variance.detach())
     # sigma^2 = sigma - sigma'; at variance 0 the difference is zero up to the error of the mixture
     return by_mean, (by_mean - 2 * by_variance - by_mean.square()).clamp(min=0.0)
-
-
-class _ExpectedSoftplus(torch.autograd.Function):
-    """Value and both slopes come from the same pass over the pairs."""
-
-    @staticmethod
-    def forward(ctx: Any, mean: Tensor, variance: Tensor) -> Tensor:
-        value, by_mean, by_variance = _evaluate(mean, variance)
-        ctx.save_for_backward(by_mean, by_variance)
-        return value
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        by_mean, by_variance = ctx.saved_tensors
-        return gradient * by_mean, gradient * by_variance
 
 
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
