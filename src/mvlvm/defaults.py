@@ -40,3 +40,6 @@ N_DRAWS_PREDICT = 4
 N_LATENT_DRAWS = 8
 # Draws of (X, W) behind the reported bound.
 N_DRAWS_BOUND = 20
+
+# Bytes that the features of a view may take during training; beyond it they are computed twice in every step.
+MEMORY_BUDGET = 1e9

@@ -8,7 +8,8 @@ from torch import nn
 from mvlvm.errors import NumericalError
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import StopReason
-from mvlvm.training.loop import cosine_decay, train
+from mvlvm.training.loop import train
+from mvlvm.training.steps import cosine_decay
 from tests.training.bounds import Hill, StubBound
 
 

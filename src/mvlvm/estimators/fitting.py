@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import torch
 
@@ -44,7 +45,8 @@ def train_model(
     )  # fmt: skip
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
-        return train(model.parameters(), objective, config, generator, watch=watch)
+        setting = partial(model.setting, views)
+        return train(model.parameters(), objective, config, generator, watch=watch, setting=setting)
 
 
 def count_entries(model: MultiViewLVM, views: Sequence[ObservedView]) -> int:

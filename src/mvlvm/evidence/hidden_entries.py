@@ -90,7 +90,7 @@ class _HiddenEvidence(torch.autograd.Function):
         U = K.inverse_features()
         precision, n_hidden = precision_diagonal(Phi64, U, s), hidden.sum(dim=1).double()
         improved, solved = _improve(Z.double(), hidden, K, precision)
-        value, by_Phi, by_s = evaluate(K, U, solved)
+        value, by_Phi, by_s = evaluate(K, U, solved, s)
         DU = (n_hidden / precision)[:, None] * U
         by_Phi = by_Phi + (DU - U @ (Phi64.T @ DU)) / s
         by_s = by_s + 0.5 * (n_hidden * (precision - U.square().sum(dim=1)) / (s * precision)).sum()

@@ -24,7 +24,19 @@ from mvlvm.linalg.lowrank import Covariance, Solved, factor_covariance
 from mvlvm.shapes import Scalar
 
 
-def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar) -> Scalar:
+class Cut(NamedTuple):
+    """Columns of a view that are left out of Y and taken for noise: how many, and the sum of their squares."""
+
+    n_columns: int
+    energy: float
+
+
+NOTHING_CUT = Cut(0, 0.0)
+
+
+def log_evidence(
+    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar, cut: Cut = NOTHING_CUT
+) -> Scalar:
     r"""Give $\sum_m \log N(y_m | 0, \Phi \Phi^\top + s I)$ in float64, differentiable once [eq:gaussian_elbo_estimate].
 
     Costs O(N F min(N, F) + N M F).
@@ -33,11 +45,12 @@ def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_varia
         Y: the view.
         Phi: its random features, float32 or float64.
         noise_variance: s, positive.
+        cut: columns that Y does not have. Their y' K^-1 y is taken for |y|^2 / s, which is never less.
 
     Raises:
         NumericalError: the covariance cannot be factored.
     """
-    return _LogEvidence.apply(Y, Phi, noise_variance)  # pyright: ignore[reportReturnType]
+    return _LogEvidence.apply(Y, Phi, noise_variance, cut)  # pyright: ignore[reportReturnType]
 
 
 class Slopes(NamedTuple):
@@ -48,13 +61,13 @@ class Slopes(NamedTuple):
     by_s: Scalar
 
 
-def evaluate(K: Covariance, U: Float[Tensor, "N F"], solved: Solved) -> Slopes:
+def evaluate(K: Covariance, U: Float[Tensor, "N F"], solved: Solved, s: Scalar, cut: Cut = NOTHING_CUT) -> Slopes:
     """Put the log evidence and its gradients together, with U = K^-1 Phi."""
-    (N, M), R = solved.R.shape, solved.R
+    N, M, R = len(solved.R), solved.R.shape[1] + cut.n_columns, solved.R
     return Slopes(
-        value=-0.5 * (M * K.log_det + solved.squares.sum() + N * M * math.log(2 * math.pi)),
+        value=-0.5 * (M * K.log_det + solved.squares.sum() + cut.energy / s + N * M * math.log(2 * math.pi)),
         by_Phi=torch.addmm(-M * U, R, solved.Phi_R.T),
-        by_s=0.5 * (R.square().sum() - M * K.inverse_trace),
+        by_s=0.5 * (R.square().sum() + cut.energy / s**2 - M * K.inverse_trace),
     )
 
 
@@ -71,10 +84,11 @@ class _LogEvidence(torch.autograd.Function):
     """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
 
     @staticmethod
-    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor) -> Tensor:
-        K = factor_covariance(Phi.double(), noise_variance.double())
+    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor, cut: Cut) -> Tensor:
+        s = noise_variance.double()
+        K = factor_covariance(Phi.double(), s)
         solved = K.solve(Y.double())
-        value, by_Phi, by_s = evaluate(K, K.inverse_features(), solved)
+        value, by_Phi, by_s = evaluate(K, K.inverse_features(), solved, s, cut)
         by_Y = -solved.R.to(Y) if ctx.needs_input_grad[0] else None
         ctx.save_for_backward(by_Y, by_Phi.to(Phi), by_s.to(noise_variance))
         return value
@@ -82,4 +96,4 @@ class _LogEvidence(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         refuse_second_derivative("log_evidence")
-        return tuple(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
+        return *(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors), None

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import NumericalError
+from mvlvm.linalg.capturing import is_capturing
 
 # Added to the diagonal in turn, as shares of its mean. In float64 a positive definite matrix needs none of them;
 # beyond the last one the matrix is no longer the one that was asked for.
@@ -14,18 +15,24 @@ _JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 
 
 def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
-    """Factor A = L L', adding as little jitter to the diagonal as makes it possible.
+    """Factor A = L L', adding as little jitter to the diagonal as makes it possible. Only its lower half is read.
+
+    While a GPU records the computation there is nothing to look at: no jitter is added, and L is NaN if there is no
+    factor.
 
     Raises:
         NumericalError: A holds a NaN or an infinity, or is not positive definite even with the largest jitter.
     """
+    if is_capturing(A.device):
+        L, failed = torch.linalg.cholesky_ex(A)
+        return torch.where(failed == 0, L, torch.nan)
     for share in _JITTER_LADDER:
         L, failed = torch.linalg.cholesky_ex(A + share * A.diagonal().mean() * torch.eye(len(A)).to(A) if share else A)
         if not failed:
             if not torch.isfinite(L.diagonal()).all():
                 break
             return L
-    if not torch.isfinite(A).all():
+    if not torch.isfinite(A.tril()).all():
         raise NumericalError(
             f"The {len(A)} x {len(A)} covariance holds NaN or infinite values. Training has diverged. "
             "Lower learning_rate, or fit with dtype='float64'."

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.spectral.features import expected_features, features_and_slopes, random_features
+from mvlvm.spectral.frequencies import Frequencies, envelope_form
 from mvlvm.spectral.sampling import SpectralPoints
 
 
@@ -27,6 +28,10 @@ class FeatureMap:
     def __call__(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
         """Give the features of latents."""
         return self._with_last(random_features(X, self.points, self.alpha), self.constant)
+
+    def frequencies(self) -> Frequencies:
+        """Give the spectral points in envelope form; a constant feature has none."""
+        return envelope_form(self.points, self.alpha)
 
     def expectation(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
         """Give the expected features of normally distributed latents."""

@@ -1,11 +1,12 @@
 """A Gaussian view: its weights are integrated out."""
 
+from collections.abc import Hashable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.evidence.hidden_entries import hidden_log_evidence
-from mvlvm.evidence.random_features import log_evidence
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.linalg.cholesky import factor
 from mvlvm.linalg.lowrank import add_to_diagonal
@@ -49,14 +50,23 @@ class FeatureView(AbstractView):
 
         Where single entries are hidden it is a lower bound, and their guesses move a step.
         """
-        Phi = view.weigh(self.draw_features(generator)(view.of(X)))
-        s, correction = self.noise_variance, missing_normalisers(view, self.noise_variance.double())
+        features, s = self.draw_features(generator), self.noise_variance
+        correction = missing_normalisers(view, s.double())
         with self.named_in_errors():
             if view.hidden is None:
-                return log_evidence(view.weigh(view.Y), Phi, s) + correction
+                return view.working(X.dtype).log_evidence(view.of(X), features, s) + correction
+            Phi = view.weigh(features(view.of(X)))
             bound = hidden_log_evidence(view.weigh(view.Y), view.hidden, Phi, s)
         view.guess(unweighed(bound.Z, view.weight))
         return bound.value + correction
+
+    def setting(self, view: ObservedView) -> Hashable | None:
+        """Give what `log_evidence` takes for granted; where entries are hidden their guesses move, and nothing is."""
+        if view.hidden is not None:
+            return None
+        working = view.working(self.mixture.seen.dtype)
+        working.settle(self.noise_variance.item())
+        return working.setting
 
     def infer_weights(
         self, latent: GaussianLatent, seen: ObservedView, *, n_latent_draws: int, generator: torch.Generator

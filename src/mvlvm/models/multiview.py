@@ -1,11 +1,13 @@
 """NG-MVLVM: views that share one latent (Alg. 1)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from functools import partial
 
 import torch
 from torch import nn
 
 from mvlvm.evidence.elbo import Elbo
+from mvlvm.linalg.side_by_side import side_by_side
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.view import AbstractView
@@ -49,8 +51,13 @@ class MultiViewLVM(nn.Module):
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
             terms = [
-                view.log_evidence(seen, X.detach() if view.name in mute else X, generator)
+                partial(view.log_evidence, seen, X.detach() if view.name in mute else X, generator)
                 for view, seen in zip(self.feature_views, views, strict=True)
             ]
-            draws.append(torch.stack(terms))
+            draws.append(torch.stack(side_by_side(terms, X.device)))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())
+
+    def setting(self, views: Sequence[ObservedView]) -> Hashable | None:
+        """Give what the bound takes for granted when a GPU records it; None if it cannot be recorded."""
+        settings = [view.setting(seen) for view, seen in zip(self.feature_views, views, strict=True)]
+        return None if None in settings else tuple(settings)

@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from mvlvm import defaults
+from mvlvm.models.working_view import WorkingView
+
 
 class ObservedView:
     """The observed rows of one view, with a guess in every gap.
@@ -33,6 +36,7 @@ class ObservedView:
         self.hidden: Bool[Tensor, "R M"] | None = hidden if hidden.any() else None
         self.Y: Float[Tensor, "R M"] = Y if self.complete else Y[seen].nan_to_num(nan=0.0)
         self.weight: Float[Tensor, " R"] | None = None if weight is None else weight[seen]
+        self._working: WorkingView | None = None
 
     @property
     def complete(self) -> bool:
@@ -60,6 +64,21 @@ class ObservedView:
     def weigh(self, values: Float[Tensor, "R K"]) -> Float[Tensor, "R K"]:
         """Multiply rows by the root of their weights, so that sums of squares and products count them as often."""
         return values if self.weight is None else values * self.weight.sqrt().to(values)[:, None]
+
+    def working(self, dtype: torch.dtype) -> WorkingView:
+        """Give the view as its evidence takes it, where no entry is hidden; made once."""
+        if self._working is None:
+            self.prepare(dtype)
+        assert self._working is not None
+        return self._working
+
+    def prepare(
+        self, dtype: torch.dtype, *, share: float | None = None, memory_budget: float = defaults.MEMORY_BUDGET
+    ) -> None:
+        """Say how the evidence is to be computed; arguments as for `WorkingView`."""
+        row_scale = None if self.weight is None else self.weight.sqrt()
+        Y = self.weigh(self.Y)
+        self._working = WorkingView(Y, row_scale, dtype=dtype, share=share, memory_budget=memory_budget)
 
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""

@@ -1,7 +1,7 @@
 """What every kind of view module has: a name, a mixture, and a likelihood around its function."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -54,6 +54,10 @@ class AbstractView(nn.Module, ABC):
         self, latent: GaussianLatent, seen: ObservedView, *, n_latent_draws: int, generator: torch.Generator
     ) -> AbstractWeightPosterior:
         """Give the posterior of the weights for one feature map, averaged over q(X)."""
+
+    def setting(self, view: ObservedView) -> Hashable | None:
+        """Give what `log_evidence` takes for granted when a GPU records it; None if it cannot be recorded."""
+        return None
 
     def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
         """Forget all other latent dimensions."""

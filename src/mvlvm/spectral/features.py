@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.spectral.frequencies import amplitude, envelope_form
 from mvlvm.spectral.sampling import SpectralPoints
 
 
@@ -20,10 +21,11 @@ def random_features(
 
     a stationary feature times an envelope. The cosines of all mixtures come first, then the sines.
     """
-    w1, w2 = (w.flatten(0, 1) for w in points)
-    carrier = X @ (0.5 * (w1 + w2)).T
-    envelope = torch.cos(X @ (0.5 * (w1 - w2)).T) * _amplitude(points, alpha)
-    return torch.cat([envelope * torch.cos(carrier), envelope * torch.sin(carrier)], dim=1)
+    frequencies = envelope_form(points, alpha)
+    carrier, height = X @ frequencies.carrier.T, frequencies.amplitude
+    if frequencies.envelope is not None:
+        height = torch.cos(X @ frequencies.envelope.T) * height
+    return torch.cat([height * torch.cos(carrier), height * torch.sin(carrier)], dim=1)
 
 
 def expected_features(
@@ -38,7 +40,7 @@ def expected_features(
     for w in (w.flatten(0, 1) for w in points):
         damping = torch.exp(-0.5 * std**2 @ (w**2).T)
         halves.append(torch.cat([damping * torch.cos(mean @ w.T), damping * torch.sin(mean @ w.T)], dim=1))
-    return 0.5 * (halves[0] + halves[1]) * _amplitude(points, alpha).repeat(2)
+    return 0.5 * (halves[0] + halves[1]) * amplitude(points, alpha).repeat(2)
 
 
 def features_and_slopes(
@@ -46,8 +48,8 @@ def features_and_slopes(
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
     r"""Give `random_features` and their derivatives by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""
     w1, w2 = (w.flatten(0, 1) for w in points)
-    amplitude = 0.5 * _amplitude(points, alpha)
-    (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * amplitude, torch.sin(X @ w.T) * amplitude) for w in (w1, w2))
+    height = 0.5 * amplitude(points, alpha)
+    (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * height, torch.sin(X @ w.T) * height) for w in (w1, w2))
     Phi = torch.cat([cos1 + cos2, sin1 + sin2], dim=1)
     slopes = X.new_empty((X.shape[1], *Phi.shape))
     for d, slope in enumerate(slopes):
@@ -55,9 +57,3 @@ def features_and_slopes(
         torch.mul(sin1, -w1[:, d], out=cosines).addcmul_(sin2, w2[:, d].expand_as(sin2), value=-1)
         torch.mul(cos1, w1[:, d], out=sines).addcmul_(cos2, w2[:, d].expand_as(cos2))
     return Phi, slopes
-
-
-def _amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " PQ"]:
-    """Give sqrt(alpha_q / P) for every point of every mixture."""
-    n_points = points.w1.shape[1]
-    return (alpha / n_points).sqrt().repeat_interleave(n_points)

@@ -1,0 +1,253 @@
+r"""The log evidence of a view straight from its latents, a block of rows at a time, with its analytic gradient.
+
+It is that of `evidence/random_features.py` for F < N, without ever holding all features. With A = Phi' Phi + s I = LL',
+C = Phi' Y, H = L^-1 C and B = L'^-1 H
+
+    log N(Y | 0, K) = -1/2 [ M (log|A| + (N - F) log s) + (|Y|^2 - |H|^2) / s + N M log 2 pi ]
+
+    by Phi:  R B' - M Phi A^-1        s R = Y - Phi B
+    by s:    1/2 [ |R|^2 - M ((N - F) / s + tr A^-1) ]        s^2 |R|^2 = |Y|^2 - |H|^2 - s |B|^2
+
+A, C and the slopes by frequencies are sums over rows, and the slopes by a row's latent need that row alone: two passes
+over the blocks, with the small matrices factored between them. Y may have been rotated and cut short
+(`models/compression.py`): then M and |Y|^2 are still those of the whole view, and the columns that were cut have C = 0,
+which can only raise their (|Y|^2 - |H|^2) / s, and lower the evidence.
+
+**Precision.** The entries of A are sums of float64 products, always: A is as ill-conditioned as N / s, and log|A| would
+see every error. What else is rounded enters divided by s. While s is not small (`EXACT_BELOW`), C takes the features'
+precision within a block and float64 sums over blocks, and the slopes by Phi are
+
+    Y (B' / s) - Phi (B B' / s + M A^-1)
+
+in the precision of the features, on a GPU in TF32. When it is small, R is formed in float64, and s |R|^2 + |B|^2 takes
+the place of the small difference of large numbers above.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.evidence.random_features import refuse_second_derivative
+from mvlvm.linalg.cholesky import cholesky
+from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.linalg.precision import tf32_products
+from mvlvm.linalg.symmetric import add_lower_gram
+from mvlvm.shapes import Scalar
+from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
+from mvlvm.spectral.frequencies import Frequencies
+
+# Below this noise variance nothing is rounded to float32 before it is divided by s. Above it float32 products are off
+# by 6e-8 / 0.05, a millionth of the evidence, and TF32 slopes by 5e-4 / sqrt(0.05), less than a hundredth of a slope.
+EXACT_BELOW = 0.05
+
+
+# From features and columns of some rows to the slopes by these features.
+SlopesByFeatures = Callable[[Float[Tensor, "N F"], Float[Tensor, "N r"]], Float[Tensor, "N F"]]
+
+
+class Target(NamedTuple):
+    """A view as its evidence takes it: all of its columns, or the leading directions of them.
+
+    Attributes:
+        Y: the view, rotated and cut short or not; rows already weighed.
+        n_columns: M, all columns of the view.
+        energy: |Y|^2 of all columns.
+        cut: the part of it that Y does not have.
+        row_scale: the square roots of the rows' weights, by which features are multiplied; None is one.
+    """
+
+    Y: Float[Tensor, "N r"]
+    n_columns: int
+    energy: float
+    cut: float = 0.0
+    row_scale: Float[Tensor, " N"] | None = None
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """How rows are worked on.
+
+    Attributes:
+        n_rows: in a block.
+        keep: whether features are kept from the first pass to the second, or computed again.
+        exact: whether everything that is divided by s is float64.
+    """
+
+    n_rows: int
+    keep: bool = True
+    exact: bool = True
+
+
+def evidence_from_latents(
+    target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, noise_variance: Scalar, plan: BlockPlan
+) -> Scalar:
+    """Give the log evidence of a view in float64, differentiable once by latents, frequencies and noise.
+
+    Costs O(N F^2 + N r F) and holds O(n_rows F) numbers, or O(N F) if features are kept. For F < N.
+
+    Args:
+        target: the view.
+        X: the latents of its rows.
+        frequencies: of its features.
+        noise_variance: s, positive.
+        plan: how rows are worked on.
+
+    Raises:
+        NumericalError: the covariance cannot be factored.
+    """
+    by = (X, *(part for part in frequencies if part is not None), noise_variance)
+    with_slopes = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in by)
+    return _EvidenceFromLatents.apply(target, plan, with_slopes, X, *frequencies, noise_variance)  # pyright: ignore[reportReturnType]
+
+
+class _EvidenceFromLatents(torch.autograd.Function):
+    """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
+
+    @staticmethod
+    def forward(ctx: Any, target: Target, plan: BlockPlan, with_slopes: bool, X: Tensor, *rest: Any) -> Tensor:
+        frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
+        blocks = _Blocks(target, X, frequencies, plan, with_slopes)
+        small = _factor(*blocks.sums(), noise_variance.double())
+        misfit = _misfit(target, small, blocks.residual_energy(small))
+        if with_slopes:
+            by_X, by_frequencies = blocks.slopes(small)
+            by_carrier, *by_envelope = by_frequencies.frequencies.split(len(frequencies.carrier))
+            by_s = _slope_by_noise(target, len(X), small, misfit).to(noise_variance)
+            ctx.save_for_backward(
+                by_X, by_carrier, by_envelope[0] if by_envelope else None, by_frequencies.amplitude, by_s
+            )  # fmt: skip
+        return _value(target, len(X), small, misfit)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        refuse_second_derivative("evidence_from_latents")
+        return None, None, None, *(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
+
+
+class _Small(NamedTuple):
+    """What is left of the rows once they are summed over, all float64."""
+
+    s: Scalar
+    log_det: Scalar  # log|A|
+    A_inverse: Float[Tensor, "F F"]
+    B: Float[Tensor, "F r"]
+    H_energy: Scalar  # |H|^2
+
+
+def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar) -> _Small:
+    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it."""
+    L = cholesky(add_to_diagonal(gram, s))
+    L_inverse = torch.linalg.solve_triangular(L, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=False)
+    H = L_inverse @ C
+    log_det = 2 * L.diagonal().log().sum()
+    return _Small(s, log_det, L_inverse.T @ L_inverse, L_inverse.T @ H, H.square().sum())
+
+
+class _Misfit(NamedTuple):
+    """Of all columns: the sum of y' K^-1 y, and s^2 |R|^2."""
+
+    squares: Scalar
+    residual_energy: Scalar
+
+
+def _misfit(target: Target, small: _Small, residual_energy: Scalar | None) -> _Misfit:
+    """Put the misfit together, from the residuals where they were formed."""
+    weights = small.B.square().sum()
+    if residual_energy is None:
+        squares = (target.energy - small.H_energy) / small.s
+        return _Misfit(squares, small.s * (squares - weights))
+    return _Misfit((residual_energy + target.cut) / small.s + weights, residual_energy + target.cut)
+
+
+def _value(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
+    F, M = len(small.B), target.n_columns
+    log_det = small.log_det + (N - F) * small.s.log()
+    return -0.5 * (M * log_det + misfit.squares + N * M * math.log(2 * math.pi))
+
+
+def _slope_by_noise(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
+    inverse_trace = (N - len(small.B)) / small.s + small.A_inverse.trace()
+    return 0.5 * (misfit.residual_energy / small.s**2 - target.n_columns * inverse_trace)
+
+
+class _Blocks:
+    """The rows of a view, block by block."""
+
+    def __init__(
+        self, target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, with_slopes: bool
+    ) -> None:
+        self.target, self.frequencies, self.plan, self.with_slopes = target, frequencies, plan, with_slopes
+        self.X = X.T.contiguous().T  # products with so few columns are fast only if these are contiguous
+        self.kept: dict[int, FeatureBlock] = {}
+
+    def sums(self) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
+        """Give the lower half of Phi' Phi, and C = Phi' Y."""
+        F, r = 2 * len(self.frequencies.amplitude), self.target.Y.shape[1]
+        gram, C = (self.X.new_zeros((F, width), dtype=torch.float64) for width in (F, r))
+        for rows, block in self._blocks():
+            Phi, Y = block.Phi.double(), self.target.Y[rows]
+            add_lower_gram(gram, Phi)
+            if self.plan.exact:
+                C.addmm_(Phi.T, Y.double())
+            else:
+                C.add_(block.Phi.T @ Y.to(block.Phi))
+        return gram, C
+
+    def residual_energy(self, small: _Small) -> Scalar | None:
+        """Give |Y - Phi B|^2 where it must be exact."""
+        if not self.plan.exact:
+            return None
+        residuals = (_residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in self._blocks())
+        return torch.stack([R.square().sum() for R in residuals]).sum()
+
+    def slopes(self, small: _Small) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
+        """Give the slopes by latents, and by frequencies."""
+        by_X, parts = torch.empty_like(self.X), []
+        by_features = self._exact_slopes(small) if self.plan.exact else self._fast_slopes(small)
+        for rows, block in self._blocks():
+            G = by_features(block.Phi, self.target.Y[rows])
+            by_X[rows], part = pull_back(block, G, self.X[rows], self.frequencies)
+            parts.append(part)
+        return by_X, FrequencySlopes(*(torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True)))
+
+    def _exact_slopes(self, small: _Small) -> SlopesByFeatures:
+        B_over_s, MA = (part.to(self.X) for part in (small.B / small.s, self.target.n_columns * small.A_inverse))
+
+        def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
+            R = _residuals(Phi, Y, small.B).to(Phi)
+            return torch.mm(B_over_s, R.T).addmm_(MA, Phi.T, alpha=-1).T
+
+        return by_features
+
+    def _fast_slopes(self, small: _Small) -> SlopesByFeatures:
+        B_over_s = (small.B / small.s).to(self.X)
+        W = (small.B @ small.B.T / small.s + self.target.n_columns * small.A_inverse).to(self.X)
+
+        def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
+            with tf32_products(Phi.device):
+                return torch.mm(B_over_s, Y.to(Phi).T).addmm_(W, Phi.T, alpha=-1).T
+
+        return by_features
+
+    def _blocks(self) -> Iterator[tuple[slice, FeatureBlock]]:
+        """Give the features of one block after the other: those that were kept, or computed again."""
+        N = len(self.X)
+        for first in range(0, N, self.plan.n_rows):
+            rows = slice(first, min(first + self.plan.n_rows, N))
+            block = self.kept.get(first)
+            if block is None:
+                scale = None if self.target.row_scale is None else self.target.row_scale[rows]
+                block = feature_block(self.X[rows], self.frequencies, with_slopes=self.with_slopes, row_scale=scale)
+                if self.plan.keep:
+                    self.kept[first] = block
+            yield rows, block
+
+
+def _residuals(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], B: Float[Tensor, "F r"]) -> Float[Tensor, "N r"]:
+    """Give Y - Phi B in float64."""
+    return torch.addmm(Y.double(), Phi.double(), B, alpha=-1)

@@ -1,0 +1,147 @@
+r"""A view in fewer columns: the leading directions of it, with the energy of all.
+
+A Gaussian view enters its evidence only through Y Y', so a rotation of its columns changes nothing. After the rotation
+that puts the directions of most energy first, the last columns can be left out, if their number and their energy are
+still counted: their y' K^-1 y is taken for |y|^2 / s, which is never less. So the bound can only fall, and stays one.
+
+How many are left out is decided by the noise: all of them together have at most a twentieth of the noise's energy, so
+the noise variance, which takes them for noise, is at most so much too large. As the noise is learned, the cut moves.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.evidence.from_latents import Target
+
+# What may be cut by default, as a share of the noise's energy N M s.
+AUTO_SHARE = 0.05
+# A view is rotated only if that saves at least this share of its columns, and cut anew only if it saves as much again.
+_LEAST_SAVED = 0.2
+# Directions are found from all products of columns, or rows, up to this many; from a random sketch beyond it.
+_MOST_EXACT = 3000
+_SKETCH = 1024
+_ROWS = 8192
+# Energies below this share of all are rounding.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The directions of a view, by falling energy.
+
+    Attributes:
+        basis: orthonormal, one direction per column.
+        left: energy that is left over after the first k directions, for every k from none to all of them.
+        energy: of the view.
+    """
+
+    basis: Float[Tensor, "M R"]
+    left: Float[Tensor, " R1"]
+    energy: float
+
+    def needed(self, most_cut: float) -> int:
+        """Give how many directions leave out no more energy than this; all columns if it never is enough."""
+        enough = self.left <= most_cut
+        return int(enough.int().argmax()) if enough.any() else len(self.basis)
+
+
+def find_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
+    """Find the directions of a view.
+
+    Args:
+        Y: the view, complete.
+        dtype: of products; any orthonormal basis will do, so this need not be the view's.
+    """
+    N, M = Y.shape
+    total = energy_of(Y)
+    if min(N, M) > _MOST_EXACT:
+        basis, energy = _sketched(Y, dtype)
+    elif M <= N:
+        energy, basis = torch.linalg.eigh(_gram(Y, dtype))
+    else:
+        energy, across = torch.linalg.eigh(_gram(Y.T, dtype))
+        basis = torch.linalg.qr(Y.T @ across.flip(1).to(Y)).Q.flip(1)
+    left = total - torch.cat([energy.new_zeros(1), energy.flip(0).cumsum(dim=0)])
+    return Directions(basis.flip(1).to(dtype).contiguous(), left.clamp_min(_ROUNDING * total).cpu(), total)
+
+
+def energy_of(Y: Float[Tensor, "N M"]) -> float:
+    """Give |Y|^2, summed in float64."""
+    return float(torch.stack([block.double().square().sum() for block in Y.split(_ROWS)]).sum())
+
+
+def _gram(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Float[Tensor, "M M"]:
+    """Give Y' Y, products in `dtype` and sums in float64."""
+    total = torch.zeros((Y.shape[1], Y.shape[1]), dtype=torch.float64, device=Y.device)
+    for block in Y.split(_ROWS):
+        part = block.to(dtype)
+        total += part.T @ part
+    return total
+
+
+def _sketched(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> tuple[Float[Tensor, "M R"], Float[Tensor, " R"]]:
+    """Find the leading directions from a random sketch, sharpened by one product with Y' Y; the same every time."""
+    generator = torch.Generator().manual_seed(0)
+    sketch = torch.randn((Y.shape[1], _SKETCH), generator=generator, dtype=dtype).to(Y.device)
+    for _ in range(2):
+        sketch = sum(block.to(dtype).T @ (block.to(dtype) @ sketch) for block in Y.split(_ROWS))
+        sketch = torch.linalg.qr(torch.as_tensor(sketch)).Q
+    small = torch.zeros((_SKETCH, _SKETCH), dtype=torch.float64, device=Y.device)
+    for block in Y.split(_ROWS):
+        part = block.to(dtype) @ sketch
+        small += part.T @ part
+    energy, turn = torch.linalg.eigh(small)
+    return sketch @ turn.to(dtype), energy
+
+
+class Compressed:
+    """A view that is cut as short as its noise allows.
+
+    Args:
+        Y: the view, complete, its rows weighed.
+        share: what may be cut, as a share of the noise's energy.
+        dtype: of the columns that are kept.
+        noise_variance: what is known of it so far.
+        row_scale: the roots of the rows' weights; None is one.
+
+    Attributes:
+        target: the view as it is cut at present.
+    """
+
+    def __init__(
+        self,
+        Y: Float[Tensor, "N M"],
+        *,
+        share: float,
+        dtype: torch.dtype,
+        noise_variance: float,
+        row_scale: Float[Tensor, " N"] | None = None,
+    ) -> None:
+        self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
+        self._directions = find_directions(Y, dtype)
+        needed = self._needed(noise_variance)
+        self.target = self._all_columns() if needed == Y.shape[1] else self._leading(needed)
+
+    def cut(self, noise_variance: float) -> None:
+        """Cut anew, if the noise has changed so much that it is worth it."""
+        needed, at_present = self._needed(noise_variance), self.target.Y.shape[1]
+        if at_present < needed or needed < (1 - _LEAST_SAVED) * at_present:
+            self.target = self._all_columns() if needed == self._Y.shape[1] else self._leading(needed)
+
+    def _needed(self, noise_variance: float) -> int:
+        """Give how many directions the noise asks for, or all columns where that would save little."""
+        N, M = self._Y.shape
+        needed = self._directions.needed(self._share * N * M * noise_variance)
+        return needed if needed <= (1 - _LEAST_SAVED) * M else M
+
+    def _all_columns(self) -> Target:
+        return Target(self._Y.to(self._dtype), self._Y.shape[1], self._directions.energy, 0.0, self._row_scale)
+
+    def _leading(self, n: int) -> Target:
+        basis = self._directions.basis[:, :n].contiguous()
+        Y = torch.cat([block.to(self._dtype) @ basis for block in self._Y.split(_ROWS)])
+        energy = self._directions.energy
+        return Target(Y, self._Y.shape[1], energy, max(0.0, energy - energy_of(Y)), self._row_scale)

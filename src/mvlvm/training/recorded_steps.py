@@ -1,0 +1,113 @@
+"""Steps that a GPU records once and then repeats by itself (CUDA graphs).
+
+A step is some hundred small kernels, and starting them one by one takes longer than running them. A recorded step
+starts as one. Its draws differ at every repetition, because the generator is registered with the graph; its learning
+rate comes from a table in the GPU's memory, and its bound goes to another one, which is read after every run of steps.
+
+A recording takes for granted what was decided when it was made: how many columns a view was cut to, and whether its
+noise is small. When that changes, the step is recorded anew. What cannot be recorded, or fails while nobody looks, is
+done one step at a time, from the last parameters that were good.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from mvlvm.training.steps import EagerSteps, Taken
+
+# Steps between two looks at the bound.
+_RUN = 50
+# Steps that are taken one by one before a recording, in which libraries set themselves up.
+_WARM_UP = 3
+
+# Gives all that a recorded step would take for granted; None if a step cannot be recorded.
+Setting = Callable[[], Hashable | None]
+
+
+class RecordedSteps:
+    """Runs of steps without the processor.
+
+    Args:
+        eager: takes steps one by one, on a GPU.
+        setting: what a recording would take for granted.
+    """
+
+    def __init__(self, eager: EagerSteps, setting: Setting) -> None:
+        self.eager, self.setting = eager, setting
+        self._can_record = True
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._recorded_setting: Hashable | None = None
+        self._names: list[str] = []
+        self._rates = torch.tensor(eager.learning_rates, device=eager.generator.device)
+        self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
+        self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps by numbers: the bound, and its parts
+
+    def take(self, n_steps: int) -> Sequence[Taken]:
+        """Take some steps, at most so many; none if a recording had to be given up.
+
+        Raises:
+            NumericalError: the bound is no longer finite.
+        """
+        if self._can_record and self.eager.n_taken >= _WARM_UP and self._is_recorded():
+            return self._repeat(min(n_steps, _RUN))
+        taken = self.eager.take(1)
+        self._names = list(taken[0].parts)
+        return taken
+
+    def _repeat(self, n_steps: int) -> Sequence[Taken]:
+        """Repeat the recorded step, and go back to where it was if a bound is not finite."""
+        assert self._graph is not None
+        first, before = self.eager.n_taken, self.eager.seconds
+        good = [tensor.clone() for tensor in self._state()]
+        self._step.fill_(first)
+        for _ in range(n_steps):
+            self._graph.replay()
+        rows = self._bounds[first : first + n_steps].cpu()
+        if not torch.isfinite(rows).all():
+            for tensor, value in zip(self._state(), good, strict=True):
+                tensor.copy_(value)
+            self._can_record = False
+            return []
+        self.eager.n_taken += n_steps
+        each = (self.eager.seconds - before) / n_steps
+        return [
+            Taken(
+                bound, dict(zip(self._names, parts, strict=True)), before + each * (k + 1),
+                self.eager.learning_rates[first + k],
+            )
+            for k, (bound, *parts) in enumerate(rows.tolist())
+        ]  # fmt: skip
+
+    def _state(self) -> list[Tensor]:
+        """Give everything that a step changes."""
+        of_optimiser = [value for state in self.eager.optimiser.state.values() for value in state.values()]
+        return [parameter.detach() for parameter in self.eager.parameters] + of_optimiser
+
+    def _is_recorded(self) -> bool:
+        """Record the step if what it takes for granted has changed; tell whether there is a recording."""
+        setting = self.setting()
+        if setting is None:
+            self._can_record = False
+        elif setting != self._recorded_setting:
+            try:
+                self._graph, self._recorded_setting = self._record(), setting
+            except RuntimeError:  # what torch raises for an operation that cannot be recorded
+                self._graph, self._can_record = None, False
+        return self._can_record
+
+    def _record(self) -> torch.cuda.CUDAGraph:
+        self._graph = None  # its memory is free for the new one
+        if not len(self._bounds):
+            self._bounds = self._bounds.new_zeros((len(self._rates), 1 + len(self._names)))
+        graph, rate = torch.cuda.CUDAGraph(), self.eager.rate
+        assert rate is not None  # steps on a GPU have one
+        graph.register_generator_state(self.eager.generator)
+        self.eager.optimiser.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
+            bound = self.eager.raise_bound()
+            row = torch.stack([bound.value, *bound.parts().values()]).detach().double()
+            self._bounds.index_copy_(0, self._step, row[None])
+            self._step.add_(1)
+        return graph

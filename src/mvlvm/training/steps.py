@@ -1,0 +1,115 @@
+"""Taking steps of Adam, one at a time."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from mvlvm import defaults
+from mvlvm.errors import NumericalError
+from mvlvm.training.config import TrainConfig
+
+
+@runtime_checkable
+class Bound(Protocol):
+    """What the loop raises: a scalar, with named parts for the history."""
+
+    @property
+    def value(self) -> Tensor:
+        """The number to raise."""
+        ...
+
+    def parts(self) -> dict[str, Tensor]:
+        """Give what the number is made of."""
+        ...
+
+
+# From a source of draws to an estimate of the bound.
+Objective = Callable[[torch.Generator], Bound]
+
+
+class Taken(NamedTuple):
+    """A step that was taken: the bound before it, what it is made of, and seconds since the first step began."""
+
+    bound: float
+    parts: dict[str, float]
+    seconds: float
+    learning_rate: float
+
+
+class EagerSteps:
+    """Steps that are looked at one by one.
+
+    Args:
+        parameters: what is learned.
+        objective: the bound.
+        config: learning rate, and the number of steps over which it falls.
+        generator: source of draws.
+
+    Attributes:
+        n_taken: steps taken so far.
+        learning_rates: of all steps.
+    """
+
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], objective: Objective, config: TrainConfig, generator: torch.Generator
+    ) -> None:
+        self.parameters, self.objective, self.generator = list(parameters), objective, generator
+        self.learning_rates = [
+            config.learning_rate * cosine_decay(step / config.max_iter) for step in range(config.max_iter)
+        ]
+        on_gpu = self.parameters[0].is_cuda
+        # a GPU reads the rate from its own memory, where a recorded step can change it
+        self.rate = torch.tensor(config.learning_rate, device=self.parameters[0].device) if on_gpu else None
+        self.optimiser = torch.optim.Adam(
+            self.parameters, lr=config.learning_rate if self.rate is None else self.rate, betas=config.betas,
+            fused=True, capturable=on_gpu,
+        )  # fmt: skip
+        self.n_taken, self._start = 0, time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the first step began."""
+        return time.perf_counter() - self._start
+
+    def take(self, n_steps: int) -> Sequence[Taken]:
+        """Take one step, whatever was asked for, so that it can be shown and interrupted.
+
+        Raises:
+            NumericalError: the bound is no longer finite.
+        """
+        learning_rate = self.learning_rates[self.n_taken]
+        if self.rate is not None:
+            self.rate.fill_(learning_rate)
+        for group in self.optimiser.param_groups if self.rate is None else []:
+            group["lr"] = learning_rate
+        bound = self.raise_bound()
+        _check_finite(bound.value, self.n_taken)
+        self.n_taken += 1
+        parts = {name: part.item() for name, part in bound.parts().items()}
+        return [Taken(bound.value.item(), parts, self.seconds, learning_rate)]
+
+    def raise_bound(self) -> Bound:
+        """Estimate the bound and move the parameters up its slope."""
+        self.optimiser.zero_grad(set_to_none=True)
+        bound = self.objective(self.generator)
+        (-bound.value).backward()
+        self.optimiser.step()
+        return bound
+
+
+def cosine_decay(progress: float) -> float:
+    """Give the share of the first learning rate that is left after a share `progress` of all steps."""
+    last = defaults.FINAL_LEARNING_RATE_SHARE
+    return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def _check_finite(bound: Tensor, step: int) -> None:
+    if not torch.isfinite(bound):
+        raise NumericalError(
+            f"The bound is {bound.item()} at step {step}; it must stay finite. "
+            "Lower learning_rate, or fit with dtype='float64'."
+        )
