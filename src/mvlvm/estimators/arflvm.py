@@ -30,6 +30,8 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws_predict: see there.
         latent_kl_weight: see there.
         view_weights: see there.
+        compress: see there.
+        memory_budget: see there.
         device: see there.
         dtype: see there.
         random_state: see there.
@@ -66,6 +68,8 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
         view_weights: Mapping[str, float] | None = None,
+        compress: str | float | None = "auto",
+        memory_budget: float | None = None,
         device: str = "auto",
         dtype: str = "auto",
         random_state: RandomStateLike = None,
@@ -86,6 +90,8 @@ class MVARFLVM(AbstractMultiViewLVM):
         self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
         self.view_weights = view_weights
+        self.compress = compress
+        self.memory_budget = memory_budget
         self.device = device
         self.dtype = dtype
         self.random_state = random_state

@@ -52,11 +52,13 @@ class Assembly:
     Attributes:
         model: its modules.
         seen: what was seen of every view, in the order of the modules.
+        training: the same as training takes it.
         dimensions: which view sees which latent dimensions.
     """
 
     model: MultiViewLVM
     seen: list[ObservedView]
+    training: list[ObservedView]
     dimensions: Dimensions
 
 
@@ -107,4 +109,8 @@ def assemble(
     empty = rows_without_entries(seen, len(start))
     model.latent.rest_at_prior(empty)
     warn_of_empty_rows(len(empty) - n_rows_of_no_weight(views.weight))
-    return Assembly(model, seen, dimensions)
+    return Assembly(model, seen, [_for_training(view, options) for view in seen], dimensions)
+
+
+def _for_training(view: ObservedView, options: FitOptions) -> ObservedView:
+    return view.for_training(options.dtype, share=options.compress, memory_budget=options.memory_budget)

@@ -70,7 +70,9 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         generator = make_generator(seed, Stream.TRAINING, options.device)
         untrained = assemble(scaled, parameters, options, view_options, generator)
         model, seen = untrained.model, untrained.seen
-        history, dimensions = fit_and_prune(model, seen, options, view_options, untrained.dimensions, generator)
+        history, dimensions = fit_and_prune(
+            model, untrained.training, options, view_options, untrained.dimensions, generator
+        )
         fitted_views = condition_on_data(
             model, seen, prepared.encodings, scaled.scalings, n_draws=options.n_draws_predict, seed=seed
         )

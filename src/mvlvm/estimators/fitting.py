@@ -45,8 +45,8 @@ def train_model(
     )  # fmt: skip
     show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
     with show as watch:
-        setting = partial(model.setting, views)
-        return train(model.parameters(), objective, config, generator, watch=watch, setting=setting)
+        settle = partial(model.settle, views)
+        return train(model.parameters(), objective, config, generator, watch=watch, settle=settle)
 
 
 def count_entries(model: MultiViewLVM, views: Sequence[ObservedView]) -> int:

@@ -42,6 +42,11 @@ class NGMVLVM(AbstractMultiViewLVM):
         latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.
         view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the
             latents, but learns to be predicted from them.
+        compress: how far training may cut a complete Gaussian view to its leading directions: what is cut has at most
+            this share of the noise's energy. "auto" is 0.05, None cuts nothing. The bound can only fall by it;
+            predictions and `elbo_` use all columns.
+        memory_budget: bytes that the features of one view may take in training, beyond which they are computed twice in
+            every step; None is 1e9.
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.
@@ -106,6 +111,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
         view_weights: Mapping[str, float] | None = None,
+        compress: str | float | None = "auto",
+        memory_budget: float | None = None,
         device: str = "auto",
         dtype: str = "auto",
         random_state: RandomStateLike = None,
@@ -127,6 +134,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
         self.view_weights = view_weights
+        self.compress = compress
+        self.memory_budget = memory_budget
         self.device = device
         self.dtype = dtype
         self.random_state = random_state

@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 
-from mvlvm.checks import check_choice, check_integer, check_number
+from mvlvm import defaults
+from mvlvm.checks import check_choice, check_integer, check_number, check_probability
 from mvlvm.estimators.validation import check_device, check_dtype
+from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.spectral_mixture import MIXTURES
 from mvlvm.views.per_view import per_view
 from mvlvm.views.scaling import SCALES
@@ -36,6 +38,8 @@ class FitOptions:
     latent_kl_weight: float
     n_draws: int
     n_draws_predict: int
+    compress: float | None
+    memory_budget: float
     device: torch.device
     dtype: torch.dtype
     verbose: int
@@ -57,6 +61,8 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         latent_kl_weight=check_number(parameters["latent_kl_weight"], "latent_kl_weight", positive=False),
         n_draws=check_integer(parameters["n_draws"], "n_draws", at_least=1),
         n_draws_predict=check_integer(parameters["n_draws_predict"], "n_draws_predict", at_least=1),
+        compress=_check_compress(parameters["compress"]),
+        memory_budget=_check_memory_budget(parameters["memory_budget"]),
         device=check_device(parameters["device"]),
         dtype=check_dtype(parameters["dtype"]),
         verbose=check_integer(_number_for_switch(parameters["verbose"]), "verbose", at_least=0),
@@ -75,6 +81,21 @@ def _check_n_components(parameters: Mapping[str, Any]) -> int:
     if isinstance(value, str):
         raise ValueError(f"n_components must be an integer of at least 1, or 'auto'. Got {value!r}.")
     return check_integer(value, "n_components", at_least=1)
+
+
+def _check_compress(value: Any) -> float | None:
+    """Give the share of the noise's energy that views may lose; None if they are not to be compressed."""
+    if _is_auto(value):
+        return AUTO_SHARE
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise ValueError(f"compress must be 'auto', None, or a number above 0 and below 1. Got {value!r}.")
+    return check_probability(value, "compress")
+
+
+def _check_memory_budget(value: Any) -> float:
+    return defaults.MEMORY_BUDGET if value is None else check_number(value, "memory_budget", positive=True)
 
 
 def _number_for_switch(value: Any) -> Any:

@@ -190,7 +190,7 @@ class _Blocks:
         F, r = 2 * len(self.frequencies.amplitude), self.target.Y.shape[1]
         gram, C = (self.X.new_zeros((F, width), dtype=torch.float64) for width in (F, r))
         for rows, block in self._blocks():
-            Phi, Y = block.Phi.double(), self.target.Y[rows]
+            Phi, Y = block.in_double(), self.target.Y[rows]
             add_lower_gram(gram, Phi)
             if self.plan.exact:
                 C.addmm_(Phi.T, Y.double())
@@ -213,7 +213,8 @@ class _Blocks:
             G = by_features(block.Phi, self.target.Y[rows])
             by_X[rows], part = pull_back(block, G, self.X[rows], self.frequencies)
             parts.append(part)
-        return by_X, FrequencySlopes(*(torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True)))
+        summed = parts[0] if len(parts) == 1 else (torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True))
+        return by_X, FrequencySlopes(*summed)
 
     def _exact_slopes(self, small: _Small) -> SlopesByFeatures:
         B_over_s, MA = (part.to(self.X) for part in (small.B / small.s, self.target.n_columns * small.A_inverse))
@@ -244,7 +245,7 @@ class _Blocks:
                 scale = None if self.target.row_scale is None else self.target.row_scale[rows]
                 block = feature_block(self.X[rows], self.frequencies, with_slopes=self.with_slopes, row_scale=scale)
                 if self.plan.keep:
-                    self.kept[first] = block
+                    self.kept[first] = block.to_keep()
             yield rows, block
 
 

@@ -24,6 +24,8 @@ _LEAST_SAVED = 0.2
 _MOST_EXACT = 3000
 _SKETCH = 1024
 _ROWS = 8192
+# What the noise is likely to be, as a share of what two directions leave over: all that is known before training.
+_LIKELY_NOISE = 0.5
 # Energies below this share of all are rounding.
 _ROUNDING = 1e-6
 
@@ -104,7 +106,6 @@ class Compressed:
         Y: the view, complete, its rows weighed.
         share: what may be cut, as a share of the noise's energy.
         dtype: of the columns that are kept.
-        noise_variance: what is known of it so far.
         row_scale: the roots of the rows' weights; None is one.
 
     Attributes:
@@ -117,12 +118,11 @@ class Compressed:
         *,
         share: float,
         dtype: torch.dtype,
-        noise_variance: float,
         row_scale: Float[Tensor, " N"] | None = None,
     ) -> None:
         self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
         self._directions = find_directions(Y, dtype)
-        needed = self._needed(noise_variance)
+        needed = self._needed(_LIKELY_NOISE * float(self._directions.left[min(2, Y.shape[1])]) / Y.numel())
         self.target = self._all_columns() if needed == Y.shape[1] else self._leading(needed)
 
     def cut(self, noise_variance: float) -> None:

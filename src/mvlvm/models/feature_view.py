@@ -60,12 +60,12 @@ class FeatureView(AbstractView):
         view.guess(unweighed(bound.Z, view.weight))
         return bound.value + correction
 
-    def setting(self, view: ObservedView) -> Hashable | None:
-        """Give what `log_evidence` takes for granted; where entries are hidden their guesses move, and nothing is."""
+    def settle(self, view: ObservedView, n_steps: int) -> Hashable | None:
+        """Choose columns and precision; where entries are hidden their guesses move, and no step can be recorded."""
         if view.hidden is not None:
             return None
         working = view.working(self.mixture.seen.dtype)
-        working.settle(self.noise_variance.item())
+        working.settle(self.noise_variance.item(), n_steps)
         return working.setting
 
     def infer_weights(

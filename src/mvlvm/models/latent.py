@@ -51,9 +51,9 @@ class GaussianLatent(nn.Module):
         self.raw_std[rows] = (std + torch.log(-torch.expm1(-std))).to(self.mean)  # as `raw_positive`
 
     def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
-        """Draw X ~ q(X), differentiable by its parameters."""
-        eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
-        return self.mean + self.std * eps
+        """Draw X ~ q(X), differentiable by its parameters; the same draw in every precision."""
+        eps = torch.randn(self.mean.shape, generator=generator, device=generator.device)
+        return self.mean + self.std * eps.to(self.mean)
 
     def kl(self) -> Scalar:
         """Give the divergence of q(X) from the prior, term (b) of the bound."""

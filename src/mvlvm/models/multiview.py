@@ -57,7 +57,11 @@ class MultiViewLVM(nn.Module):
             draws.append(torch.stack(side_by_side(terms, X.device)))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())
 
-    def setting(self, views: Sequence[ObservedView]) -> Hashable | None:
-        """Give what the bound takes for granted when a GPU records it; None if it cannot be recorded."""
-        settings = [view.setting(seen) for view, seen in zip(self.feature_views, views, strict=True)]
+    def settle(self, views: Sequence[ObservedView], n_steps: int) -> Hashable | None:
+        """Choose how the bound is computed in the steps to come, after so many.
+
+        Returns:
+            What the bound takes for granted when a GPU records it; None if it cannot be recorded.
+        """
+        settings = [view.settle(seen, n_steps) for view, seen in zip(self.feature_views, views, strict=True)]
         return None if None in settings else tuple(settings)

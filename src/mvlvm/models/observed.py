@@ -1,5 +1,6 @@
 """What was seen of a view: the rows it has, and the entries among them that are hidden."""
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -68,17 +69,24 @@ class ObservedView:
     def working(self, dtype: torch.dtype) -> WorkingView:
         """Give the view as its evidence takes it, where no entry is hidden; made once."""
         if self._working is None:
-            self.prepare(dtype)
-        assert self._working is not None
+            self._working = self._work(dtype)
         return self._working
 
-    def prepare(
-        self, dtype: torch.dtype, *, share: float | None = None, memory_budget: float = defaults.MEMORY_BUDGET
-    ) -> None:
-        """Say how the evidence is to be computed; arguments as for `WorkingView`."""
+    def for_training(self, dtype: torch.dtype, *, share: float | None, memory_budget: float) -> "ObservedView":
+        """Give the view as training takes it: where no entry is hidden, cut short; arguments as for `WorkingView`."""
+        if self.hidden is not None:
+            return self
+        view = copy.copy(self)
+        view._working = view._work(dtype, share, memory_budget)
+        return view
+
+    def _work(
+        self, dtype: torch.dtype, share: float | None = None, memory_budget: float = defaults.MEMORY_BUDGET
+    ) -> WorkingView:
         row_scale = None if self.weight is None else self.weight.sqrt()
-        Y = self.weigh(self.Y)
-        self._working = WorkingView(Y, row_scale, dtype=dtype, share=share, memory_budget=memory_budget)
+        return WorkingView(
+            self.weigh(self.Y), row_scale, dtype=dtype, share=share, memory_budget=memory_budget
+        )  # fmt: skip
 
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""

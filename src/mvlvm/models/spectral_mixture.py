@@ -30,10 +30,11 @@ class AbstractMixture(nn.Module, ABC):
         super().__init__()
         # which dimensions a view sees is known from the model's layout, so it is no part of a saved state
         self.register_buffer("seen", torch.ones(n_components), persistent=False)
+        self._sees_all = True
 
     def see(self, dimensions: Bool[Tensor, " D"]) -> None:
         """Say which latent dimensions the view sees."""
-        self.seen = dimensions.to(self.seen)
+        self.seen, self._sees_all = dimensions.to(self.seen), bool(dimensions.all())
 
     @torch.no_grad()
     def keep(self, dimensions: Bool[Tensor, " D"]) -> None:
@@ -42,6 +43,10 @@ class AbstractMixture(nn.Module, ABC):
         for name, parameter in list(self.named_parameters()):
             if parameter.ndim > 1:  # means and deviations are (Q, D), all else does not know of dimensions
                 setattr(self, name, nn.Parameter(parameter[:, dimensions].contiguous()))
+
+    def _where_seen(self, values: Float[Tensor, "Q D"]) -> Float[Tensor, "Q D"]:
+        """Put zeros where a dimension is not seen."""
+        return values if self._sees_all else self.seen * values
 
     @abstractmethod
     def density(self) -> BivariateMixture | StationaryMixture:
@@ -81,8 +86,8 @@ class SpectralMixture(AbstractMixture):
     def density(self) -> BivariateMixture:
         """Give the density that the parameters stand for."""
         return BivariateMixture(
-            alpha=positive(self.raw_alpha), mu1=self.seen * self.mu1, mu2=self.seen * self.mu2,
-            sigma1=self.seen * positive(self.raw_sigma1), sigma2=self.seen * positive(self.raw_sigma2),
+            alpha=positive(self.raw_alpha), mu1=self._where_seen(self.mu1), mu2=self._where_seen(self.mu2),
+            sigma1=self._where_seen(positive(self.raw_sigma1)), sigma2=self._where_seen(positive(self.raw_sigma2)),
             rho=correlation(self.raw_rho),
         )  # fmt: skip
 
@@ -114,7 +119,9 @@ class TiedSpectralMixture(AbstractMixture):
     def density(self) -> StationaryMixture:
         """Give the density that the parameters stand for."""
         return StationaryMixture(
-            alpha=positive(self.raw_alpha), mu=self.seen * self.mu, sigma=self.seen * positive(self.raw_sigma)
+            alpha=positive(self.raw_alpha),
+            mu=self._where_seen(self.mu),
+            sigma=self._where_seen(positive(self.raw_sigma)),
         )
 
     def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "1 Q P D"]:
@@ -156,4 +163,4 @@ def _start_deviations(n_mixtures: int, n_components: int) -> nn.Parameter:
 
 def _standard_normal(like: Float[Tensor, "Q D"], n_points: int, generator: torch.Generator) -> Float[Tensor, "Q P D"]:
     Q, D = like.shape
-    return torch.randn((Q, n_points, D), generator=generator, dtype=like.dtype, device=like.device)
+    return torch.randn((Q, n_points, D), generator=generator, device=generator.device).to(like)

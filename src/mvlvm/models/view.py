@@ -55,8 +55,12 @@ class AbstractView(nn.Module, ABC):
     ) -> AbstractWeightPosterior:
         """Give the posterior of the weights for one feature map, averaged over q(X)."""
 
-    def setting(self, view: ObservedView) -> Hashable | None:
-        """Give what `log_evidence` takes for granted when a GPU records it; None if it cannot be recorded."""
+    def settle(self, view: ObservedView, n_steps: int) -> Hashable | None:
+        """Choose how the evidence is computed in the steps to come, after so many.
+
+        Returns:
+            What `log_evidence` takes for granted when a GPU records it; None if it cannot be recorded.
+        """
         return None
 
     def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:

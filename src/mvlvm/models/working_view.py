@@ -7,7 +7,6 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.evidence.from_latents import EXACT_BELOW, BlockPlan, Target, evidence_from_latents
 from mvlvm.evidence.random_features import Cut, log_evidence
-from mvlvm.linalg.capturing import is_capturing
 from mvlvm.models.compression import Compressed, energy_of
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.shapes import Scalar
@@ -16,6 +15,7 @@ from mvlvm.shapes import Scalar
 _ROWS_OF_A_BLOCK = {"cpu": 2048, "cuda": 131072}
 # Numbers that are kept for every feature of a row: the feature itself, and half a tangent.
 _KEPT_PER_FEATURE = 1.5
+_STEPS_TO_LEARN_NOISE = 100
 
 
 class WorkingView:
@@ -40,11 +40,7 @@ class WorkingView:
     ) -> None:
         scale = None if row_scale is None else row_scale.to(dtype)
         self._whole = Target(Y, Y.shape[1], energy_of(Y), 0.0, scale)
-        self._compressed = None
-        if share is not None:
-            self._compressed = Compressed(
-                Y, share=share, dtype=dtype, noise_variance=defaults.START_NOISE_VARIANCE, row_scale=scale
-            )
+        self._compressed = None if share is None else Compressed(Y, share=share, dtype=dtype, row_scale=scale)
         self._memory_budget = memory_budget
         self._exact = True
 
@@ -58,16 +54,19 @@ class WorkingView:
         """What a recorded step has taken for granted: columns, and whether the noise is small."""
         return self.target.Y.shape[1], self._exact
 
-    def settle(self, noise_variance: float) -> None:
-        """Choose columns and precision for a noise variance."""
+    def settle(self, noise_variance: float, n_steps: int) -> None:
+        """Choose columns and precision for the steps to come.
+
+        Args:
+            noise_variance: as it is now.
+            n_steps: steps of training so far; what the noise starts at says nothing about the view.
+        """
         self._exact = noise_variance < EXACT_BELOW
-        if self._compressed is not None:
+        if self._compressed is not None and n_steps >= _STEPS_TO_LEARN_NOISE:
             self._compressed.cut(noise_variance)
 
     def log_evidence(self, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar) -> Scalar:
         """Give the log evidence of the view given latents and a feature map."""
-        if not is_capturing(X.device):
-            self.settle(noise_variance.item())
         target, frequencies = self.target, features.frequencies()
         n_features = 2 * len(frequencies.amplitude)
         if n_features < len(X):

@@ -28,11 +28,21 @@ class FeatureBlock(NamedTuple):
         tangent: tan(delta); None if it was not asked for, the points are tied, or a GPU finds it faster again than in
             memory.
         row_scale: what every row of the features has been multiplied by; None is one.
+        double: the features in float64, while they are at hand.
     """
 
     Phi: Float[Tensor, "N F"]
     tangent: Float[Tensor, "N K"] | None
-    row_scale: Float[Tensor, " N"] | None = None
+    row_scale: Float[Tensor, " N"] | None
+    double: Float[Tensor, "N F"] | None
+
+    def in_double(self) -> Float[Tensor, "N F"]:
+        """Give the features in float64."""
+        return self.Phi.double() if self.double is None else self.double
+
+    def to_keep(self) -> "FeatureBlock":
+        """Give the block without what is quickly made again."""
+        return self._replace(double=None)
 
 
 class FrequencySlopes(NamedTuple):
@@ -69,19 +79,21 @@ def feature_block(
         with_slopes: whether `pull_back` will be called.
         row_scale: multiplies every row; None is one.
     """
-    Phi, tangent = _features(X, frequencies, with_slopes)
+    if _fused(X):
+        from mvlvm.spectral.fused_blocks import fused_features
+
+        Phi, double = fused_features(X, frequencies, twice=row_scale is None)
+        tangent = None
+    else:
+        (Phi, tangent), double = _features(X, frequencies, with_slopes), None
     if row_scale is not None:
         Phi.mul_(row_scale[:, None])
-    return FeatureBlock(Phi, tangent, row_scale)
+    return FeatureBlock(Phi, tangent, row_scale, double)
 
 
 def _features(
     X: Float[Tensor, "N D"], frequencies: Frequencies, with_slopes: bool
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N K"] | None]:
-    if _fused(X):
-        from mvlvm.spectral.fused_blocks import fused_features
-
-        return fused_features(X, frequencies), None
     K, amplitude = len(frequencies.amplitude), frequencies.amplitude[:, None]
     by_feature = X.new_empty((2 * K, len(X)))
     sigma, height, tangent = frequencies.carrier @ X.T, amplitude, None

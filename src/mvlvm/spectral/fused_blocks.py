@@ -4,6 +4,7 @@ A program works on a tile of rows; slopes by frequencies are summed over the row
 afterwards, in the same order every time. Triton comes with the CUDA builds of torch.
 """
 
+import torch
 import triton
 import triton.language as tl
 from jaxtyping import Float
@@ -11,22 +12,25 @@ from torch import Tensor
 
 from mvlvm.spectral.frequencies import Frequencies
 
-_ROWS_FORWARD, _FEATURES_FORWARD = 256, 8
-_ROWS_BACKWARD, _FEATURES_BACKWARD = 128, 32
+# Tiles of rows and features: small enough for everything to stay in registers.
+_ROWS, _FEATURES = 64, 16
 
 
-def fused_features(X: Float[Tensor, "N D"], frequencies: Frequencies) -> Float[Tensor, "N F"]:
-    """Give the features of some rows, lying feature by feature."""
+def fused_features(
+    X: Float[Tensor, "N D"], frequencies: Frequencies, *, twice: bool
+) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N F"] | None]:
+    """Give the features of some rows, lying feature by feature, and if `twice` again in float64."""
     (N, D), K = X.shape, len(frequencies.amplitude)
     by_feature = X.new_empty((2 * K, N))
+    double = X.new_empty((2 * K, N), dtype=torch.float64) if twice else by_feature
     tied = frequencies.envelope is None
     envelope = frequencies.carrier if frequencies.envelope is None else frequencies.envelope
-    grid = (triton.cdiv(N, _ROWS_FORWARD), triton.cdiv(K, _FEATURES_FORWARD))
+    grid = (triton.cdiv(N, _ROWS), triton.cdiv(K, _FEATURES))
     _features_kernel[grid](
         X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
-        by_feature[:K], by_feature[K:], N, K, D, tied, _ROWS_FORWARD, _FEATURES_FORWARD,
+        by_feature[:K], by_feature[K:], double[:K], double[K:], N, K, D, tied, twice, _ROWS, _FEATURES,
     )  # fmt: skip
-    return by_feature.T
+    return by_feature.T, double.T if twice else None
 
 
 def fused_pull_back(
@@ -36,27 +40,22 @@ def fused_pull_back(
     (N, D), K = X.shape, len(frequencies.amplitude)
     tied = frequencies.envelope is None
     envelope = frequencies.carrier if frequencies.envelope is None else frequencies.envelope
-    n_tiles, n_kinds = triton.cdiv(N, _ROWS_BACKWARD), (1 if tied else 2)
-    by_X = X.new_empty((D, N))
+    n_tiles, n_feature_tiles, n_kinds = triton.cdiv(N, _ROWS), triton.cdiv(K, _FEATURES), (1 if tied else 2)
+    by_X = X.new_empty((n_feature_tiles, D, N))
     partial = X.new_empty((n_tiles, n_kinds * D + 1, K))
     by_feature = G.T.contiguous()
-    _pull_back_kernel[(n_tiles,)](
+    _pull_back_kernel[(n_tiles, n_feature_tiles)](
         X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
         by_feature[:K], by_feature[K:], by_X, partial, N, K, D, tied,
-        _ROWS_BACKWARD, _FEATURES_BACKWARD, triton.next_power_of_2(D),
+        _ROWS, _FEATURES,
     )  # fmt: skip
     summed = partial.sum(dim=0)
-    return by_X.T, summed[:-1].reshape(n_kinds, D, K).transpose(1, 2).reshape(n_kinds * K, D), summed[-1]
+    return by_X.sum(dim=0).T, summed[:-1].reshape(n_kinds, D, K).transpose(1, 2).reshape(n_kinds * K, D), summed[-1]
 
 
 @triton.jit
-def _features_kernel(
-    X, x_row, x_column, carrier, envelope, amplitude, cosines, sines,
-    N, K, D: tl.constexpr, TIED: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr,
-):  # fmt: skip
-    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    features = tl.program_id(1) * FEATURES + tl.arange(0, FEATURES)
-    is_row, is_feature = rows < N, features < K
+def _angles(X, x_row, x_column, carrier, envelope, rows, is_row, features, is_feature,
+            D: tl.constexpr, TIED: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr):  # fmt: skip
     sigma = tl.zeros((FEATURES, ROWS), dtype=tl.float32)
     delta = tl.zeros((FEATURES, ROWS), dtype=tl.float32)
     for d in tl.static_range(D):
@@ -64,56 +63,64 @@ def _features_kernel(
         sigma += tl.load(carrier + features * D + d, mask=is_feature, other=0.0)[:, None] * x[None, :]
         if not TIED:
             delta += tl.load(envelope + features * D + d, mask=is_feature, other=0.0)[:, None] * x[None, :]
+    return sigma, delta
+
+
+@triton.jit
+def _features_kernel(
+    X, x_row, x_column, carrier, envelope, amplitude, cosines, sines, cosines64, sines64,
+    N, K, D: tl.constexpr, TIED: tl.constexpr, TWICE: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    features = tl.program_id(1) * FEATURES + tl.arange(0, FEATURES)
+    is_row, is_feature = rows < N, features < K
+    sigma, delta = _angles(
+        X, x_row, x_column, carrier, envelope, rows, is_row, features, is_feature, D, TIED, ROWS, FEATURES
+    )  # fmt: skip
     height = tl.load(amplitude + features, mask=is_feature, other=0.0)[:, None] * tl.cos(delta)
     place = features.to(tl.int64)[:, None] * N + rows[None, :]
     is_entry = is_feature[:, None] & is_row[None, :]
-    tl.store(cosines + place, height * tl.cos(sigma), mask=is_entry)
-    tl.store(sines + place, height * tl.sin(sigma), mask=is_entry)
+    cosine, sine = height * tl.cos(sigma), height * tl.sin(sigma)
+    tl.store(cosines + place, cosine, mask=is_entry)
+    tl.store(sines + place, sine, mask=is_entry)
+    if TWICE:
+        tl.store(cosines64 + place, cosine.to(tl.float64), mask=is_entry)
+        tl.store(sines64 + place, sine.to(tl.float64), mask=is_entry)
 
 
 @triton.jit
 def _pull_back_kernel(
     X, x_row, x_column, carrier, envelope, amplitude, by_cosines, by_sines, by_X, partial,
-    N, K, D: tl.constexpr, TIED: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr, COLUMNS: tl.constexpr,
+    N, K, D: tl.constexpr, TIED: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     tile = tl.program_id(0).to(tl.int64)
     rows = tile * ROWS + tl.arange(0, ROWS)
-    is_row = rows < N
-    columns = tl.arange(0, COLUMNS)
-    slope = tl.zeros((COLUMNS, ROWS), dtype=tl.float32)
+    features = tl.program_id(1) * FEATURES + tl.arange(0, FEATURES)
+    is_row, is_feature = rows < N, features < K
     n_kinds: tl.constexpr = 1 if TIED else 2
     partial += tile * (n_kinds * D + 1) * K
-    for first in range(0, K, FEATURES):
-        features = first + tl.arange(0, FEATURES)
-        is_feature = features < K
-        sigma = tl.zeros((FEATURES, ROWS), dtype=tl.float32)
-        delta = tl.zeros((FEATURES, ROWS), dtype=tl.float32)
-        for d in tl.static_range(D):
-            x = tl.load(X + rows * x_row + d * x_column, mask=is_row, other=0.0)
-            sigma += tl.load(carrier + features * D + d, mask=is_feature, other=0.0)[:, None] * x[None, :]
-            if not TIED:
-                delta += tl.load(envelope + features * D + d, mask=is_feature, other=0.0)[:, None] * x[None, :]
-        place = features.to(tl.int64)[:, None] * N + rows[None, :]
-        is_entry = is_feature[:, None] & is_row[None, :]
-        by_cosine = tl.load(by_cosines + place, mask=is_entry, other=0.0)
-        by_sine = tl.load(by_sines + place, mask=is_entry, other=0.0)
-        cosine, sine = tl.cos(sigma), tl.sin(sigma)
-        a = tl.load(amplitude + features, mask=is_feature, other=0.0)[:, None]
-        height = a * tl.cos(delta)
-        by_sigma = height * (cosine * by_sine - sine * by_cosine)
-        by_height = cosine * by_cosine + sine * by_sine
-        by_delta = -a * tl.sin(delta) * by_height
-        for d in tl.static_range(D):
-            x = tl.load(X + rows * x_row + d * x_column, mask=is_row, other=0.0)[None, :]
-            s = tl.load(carrier + features * D + d, mask=is_feature, other=0.0)[:, None]
-            along = tl.sum(by_sigma * s, axis=0)
-            tl.store(partial + d * K + features, tl.sum(by_sigma * x, axis=1), mask=is_feature)
-            if not TIED:
-                e = tl.load(envelope + features * D + d, mask=is_feature, other=0.0)[:, None]
-                along += tl.sum(by_delta * e, axis=0)
-                tl.store(partial + (D + d) * K + features, tl.sum(by_delta * x, axis=1), mask=is_feature)
-            slope += tl.where(columns[:, None] == d, along[None, :], 0.0)
-        by_amplitude = tl.sum(tl.cos(delta) * by_height, axis=1)
-        tl.store(partial + n_kinds * D * K + features, by_amplitude, mask=is_feature)
-    where = columns.to(tl.int64)[:, None] * N + rows[None, :]
-    tl.store(by_X + where, slope, mask=(columns < D)[:, None] & is_row[None, :])
+    by_X += tl.program_id(1).to(tl.int64) * D * N
+    sigma, delta = _angles(
+        X, x_row, x_column, carrier, envelope, rows, is_row, features, is_feature, D, TIED, ROWS, FEATURES
+    )  # fmt: skip
+    place = features.to(tl.int64)[:, None] * N + rows[None, :]
+    is_entry = is_feature[:, None] & is_row[None, :]
+    by_cosine = tl.load(by_cosines + place, mask=is_entry, other=0.0)
+    by_sine = tl.load(by_sines + place, mask=is_entry, other=0.0)
+    cosine, sine = tl.cos(sigma), tl.sin(sigma)
+    a = tl.load(amplitude + features, mask=is_feature, other=0.0)[:, None]
+    envelope_height = tl.cos(delta)
+    by_height = cosine * by_cosine + sine * by_sine
+    by_sigma = a * envelope_height * (cosine * by_sine - sine * by_cosine)
+    by_delta = -a * tl.sin(delta) * by_height
+    for d in tl.static_range(D):
+        x = tl.load(X + rows * x_row + d * x_column, mask=is_row, other=0.0)[None, :]
+        s = tl.load(carrier + features * D + d, mask=is_feature, other=0.0)[:, None]
+        along = tl.sum(by_sigma * s, axis=0)
+        tl.store(partial + d * K + features, tl.sum(by_sigma * x, axis=1), mask=is_feature)
+        if not TIED:
+            e = tl.load(envelope + features * D + d, mask=is_feature, other=0.0)[:, None]
+            along += tl.sum(by_delta * e, axis=0)
+            tl.store(partial + (D + d) * K + features, tl.sum(by_delta * x, axis=1), mask=is_feature)
+        tl.store(by_X + d * N + rows, along, mask=is_row)
+    tl.store(partial + n_kinds * D * K + features, tl.sum(envelope_height * by_height, axis=1), mask=is_feature)

@@ -1,6 +1,6 @@
 """The training loop. It knows no model: only parameters, and a bound to raise."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import torch
 from torch import nn
@@ -8,9 +8,18 @@ from torch import nn
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.progress import Watch, silent
-from mvlvm.training.recorded_steps import RecordedSteps, Setting
+from mvlvm.training.recorded_steps import RecordedSteps
 from mvlvm.training.steps import EagerSteps, Objective
 from mvlvm.training.stopping import rise_between_windows
+
+# Steps that are taken before anything is decided anew.
+_RUN = 50
+
+Settle = Callable[[int], Hashable | None]
+
+
+def _nothing_to_settle(n_steps: int) -> None:
+    """Decide nothing, and let no step be recorded."""
 
 
 def train(
@@ -20,7 +29,7 @@ def train(
     generator: torch.Generator,
     *,
     watch: Watch = silent,
-    setting: Setting | None = None,
+    settle: Settle = _nothing_to_settle,
 ) -> History:
     """Raise a stochastic bound with Adam until it is flat, `max_iter` is reached, or the user interrupts.
 
@@ -33,19 +42,22 @@ def train(
         config: how to train.
         generator: source of draws, on the device of the parameters.
         watch: is told every step, or every run of steps, and its bound.
-        setting: what a recorded step takes for granted; on a GPU, steps are then recorded and repeated.
+        settle: is called before every run of steps with the number of steps so far, to decide what is decided only now
+            and then; gives what steps take for granted until then, or None if a GPU cannot record them.
 
     Raises:
         NumericalError: the bound is no longer finite.
     """
     eager = EagerSteps(parameters, objective, config, generator)
-    record = setting is not None and generator.device.type == "cuda"
-    steps = RecordedSteps(eager, setting) if record else eager
-    history = History()
+    steps = RecordedSteps(eager) if generator.device.type == "cuda" else eager
+    history, setting, settled_for = History(), None, 0
     try:
         while len(history.bound) < config.max_iter:
-            until_judged = config.window - len(history.bound) % config.window
-            for taken in steps.take(min(until_judged, config.max_iter - len(history.bound))):
+            n_taken = len(history.bound)
+            if n_taken == settled_for:
+                setting, settled_for = settle(n_taken), n_taken + _RUN
+            ends = (settled_for, n_taken + config.window - n_taken % config.window, config.max_iter)
+            for taken in steps.take(min(ends) - n_taken, setting):
                 history.record(
                     taken.bound, taken.parts, seconds=taken.seconds, learning_rate=taken.learning_rate
                 )  # fmt: skip

@@ -9,20 +9,15 @@ noise is small. When that changes, the step is recorded anew. What cannot be rec
 done one step at a time, from the last parameters that were good.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
 
 from mvlvm.training.steps import EagerSteps, Taken
 
-# Steps between two looks at the bound.
-_RUN = 50
 # Steps that are taken one by one before a recording, in which libraries set themselves up.
 _WARM_UP = 3
-
-# Gives all that a recorded step would take for granted; None if a step cannot be recorded.
-Setting = Callable[[], Hashable | None]
 
 
 class RecordedSteps:
@@ -30,11 +25,10 @@ class RecordedSteps:
 
     Args:
         eager: takes steps one by one, on a GPU.
-        setting: what a recording would take for granted.
     """
 
-    def __init__(self, eager: EagerSteps, setting: Setting) -> None:
-        self.eager, self.setting = eager, setting
+    def __init__(self, eager: EagerSteps) -> None:
+        self.eager = eager
         self._can_record = True
         self._graph: torch.cuda.CUDAGraph | None = None
         self._recorded_setting: Hashable | None = None
@@ -43,15 +37,19 @@ class RecordedSteps:
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
         self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps by numbers: the bound, and its parts
 
-    def take(self, n_steps: int) -> Sequence[Taken]:
+    def take(self, n_steps: int, setting: Hashable | None) -> Sequence[Taken]:
         """Take some steps, at most so many; none if a recording had to be given up.
+
+        Args:
+            n_steps: the most to take.
+            setting: all that a recorded step takes for granted; None if it cannot be recorded.
 
         Raises:
             NumericalError: the bound is no longer finite.
         """
-        if self._can_record and self.eager.n_taken >= _WARM_UP and self._is_recorded():
-            return self._repeat(min(n_steps, _RUN))
-        taken = self.eager.take(1)
+        if setting is not None and self._can_record and self.eager.n_taken >= _WARM_UP and self._is_recorded(setting):
+            return self._repeat(n_steps)
+        taken = self.eager.take(1, setting)
         self._names = list(taken[0].parts)
         return taken
 
@@ -84,12 +82,9 @@ class RecordedSteps:
         of_optimiser = [value for state in self.eager.optimiser.state.values() for value in state.values()]
         return [parameter.detach() for parameter in self.eager.parameters] + of_optimiser
 
-    def _is_recorded(self) -> bool:
+    def _is_recorded(self, setting: Hashable) -> bool:
         """Record the step if what it takes for granted has changed; tell whether there is a recording."""
-        setting = self.setting()
-        if setting is None:
-            self._can_record = False
-        elif setting != self._recorded_setting:
+        if setting != self._recorded_setting:
             try:
                 self._graph, self._recorded_setting = self._record(), setting
             except RuntimeError:  # what torch raises for an operation that cannot be recorded

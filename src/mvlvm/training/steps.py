@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -75,7 +75,7 @@ class EagerSteps:
         """Time since the first step began."""
         return time.perf_counter() - self._start
 
-    def take(self, n_steps: int) -> Sequence[Taken]:
+    def take(self, n_steps: int, setting: Hashable | None = None) -> Sequence[Taken]:
         """Take one step, whatever was asked for, so that it can be shown and interrupted.
 
         Raises:
