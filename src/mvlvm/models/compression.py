@@ -24,6 +24,8 @@ _LEAST_SAVED = 0.2
 _MOST_EXACT = 3000
 _SKETCH = 1024
 _ROWS = 8192
+# Columns come in multiples of this, which products like.
+_ALIGNED = 16
 # What the noise is likely to be, as a share of what two directions leave over: all that is known before training.
 _LIKELY_NOISE = 0.5
 # Energies below this share of all are rounding.
@@ -110,6 +112,7 @@ class Compressed:
 
     Attributes:
         target: the view as it is cut at present.
+        n_kept: how many directions that are.
     """
 
     def __init__(
@@ -123,25 +126,33 @@ class Compressed:
         self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
         self._directions = find_directions(Y, dtype)
         needed = self._needed(_LIKELY_NOISE * float(self._directions.left[min(2, Y.shape[1])]) / Y.numel())
-        self.target = self._all_columns() if needed == Y.shape[1] else self._leading(needed)
+        self._keep(needed)
 
     def cut(self, noise_variance: float) -> None:
         """Cut anew, if the noise has changed so much that it is worth it."""
-        needed, at_present = self._needed(noise_variance), self.target.Y.shape[1]
-        if at_present < needed or needed < (1 - _LEAST_SAVED) * at_present:
-            self.target = self._all_columns() if needed == self._Y.shape[1] else self._leading(needed)
+        needed = self._needed(noise_variance)
+        if self.n_kept < needed or needed < (1 - _LEAST_SAVED) * self.n_kept:
+            self._keep(needed)
 
     def _needed(self, noise_variance: float) -> int:
         """Give how many directions the noise asks for, or all columns where that would save little."""
         N, M = self._Y.shape
         needed = self._directions.needed(self._share * N * M * noise_variance)
+        needed = _ALIGNED * -(-needed // _ALIGNED)
         return needed if needed <= (1 - _LEAST_SAVED) * M else M
 
-    def _all_columns(self) -> Target:
-        return Target(self._Y.to(self._dtype), self._Y.shape[1], self._directions.energy, 0.0, self._row_scale)
+    def _keep(self, n: int) -> None:
+        """Keep so many directions; if that is all of them, the columns as they are."""
+        M, energy, cut = self._Y.shape[1], self._directions.energy, 0.0
+        if n == M:
+            Y = self._Y.to(self._dtype)
+        else:
+            basis = self._directions.basis[:, :n].contiguous()
+            Y = torch.cat([block.to(self._dtype) @ basis for block in self._Y.split(_ROWS)])
+            cut = max(0.0, energy - energy_of(Y))
+        self.n_kept, self.target = n, Target(_aligned(Y), M, energy, cut, self._row_scale)
 
-    def _leading(self, n: int) -> Target:
-        basis = self._directions.basis[:, :n].contiguous()
-        Y = torch.cat([block.to(self._dtype) @ basis for block in self._Y.split(_ROWS)])
-        energy = self._directions.energy
-        return Target(Y, self._Y.shape[1], energy, max(0.0, energy - energy_of(Y)), self._row_scale)
+
+def _aligned(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N _"]:
+    """Add columns of zeros, which change nothing, where a GPU multiplies faster with them."""
+    return torch.nn.functional.pad(Y, (0, -Y.shape[1] % _ALIGNED)) if Y.is_cuda else Y

@@ -93,7 +93,7 @@ class SpectralMixture(AbstractMixture):
 
     def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "2 Q P D"]:
         """Draw both epsilons of Prop. 1."""
-        return torch.stack([_standard_normal(self.mu1, n_points, generator) for _ in range(2)])
+        return _standard_normal(2, self.mu1, n_points, generator)
 
     def feature_map(self, draws: Float[Tensor, "2 Q P D"]) -> FeatureMap:
         """Turn base draws into spectral points by Prop. 1."""
@@ -126,7 +126,7 @@ class TiedSpectralMixture(AbstractMixture):
 
     def base_draws(self, n_points: int, generator: torch.Generator) -> Float[Tensor, "1 Q P D"]:
         """Draw the one epsilon that both frequencies share."""
-        return _standard_normal(self.mu, n_points, generator)[None]
+        return _standard_normal(1, self.mu, n_points, generator)
 
     def feature_map(self, draws: Float[Tensor, "1 Q P D"]) -> FeatureMap:
         """Turn base draws into tied spectral points."""
@@ -161,6 +161,8 @@ def _start_deviations(n_mixtures: int, n_components: int) -> nn.Parameter:
     return nn.Parameter(torch.full((n_mixtures, n_components), raw_positive(sigma)))
 
 
-def _standard_normal(like: Float[Tensor, "Q D"], n_points: int, generator: torch.Generator) -> Float[Tensor, "Q P D"]:
+def _standard_normal(
+    n: int, like: Float[Tensor, "Q D"], n_points: int, generator: torch.Generator
+) -> Float[Tensor, "n Q P D"]:
     Q, D = like.shape
-    return torch.randn((Q, n_points, D), generator=generator, device=generator.device).to(like)
+    return torch.randn((n, Q, n_points, D), generator=generator, device=generator.device).to(like)

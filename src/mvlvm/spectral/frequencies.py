@@ -9,6 +9,7 @@ so the features of a pair of points are those of a stationary kernel, the carrie
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -34,7 +35,8 @@ def envelope_form(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Frequen
     w1, w2 = (w.flatten(0, 1) for w in points)
     if points.w1 is points.w2:
         return Frequencies(w1, None, amplitude(points, alpha))
-    return Frequencies(0.5 * (w1 + w2), 0.5 * (w1 - w2), amplitude(points, alpha))
+    carrier = torch.lerp(w1, w2, 0.5)
+    return Frequencies(carrier, carrier - w2, amplitude(points, alpha))
 
 
 def amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " K"]:

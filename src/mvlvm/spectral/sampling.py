@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -27,6 +28,7 @@ def two_step_sample(
     the division. Only one of the two signs of s_q is drawn: both give the same features up to the sign of the sines.
     """
     rho = density.rho[:, None, None]
-    w1 = density.mu1[:, None] + density.sigma1[:, None] * eps1
-    w2 = density.mu2[:, None] + density.sigma2[:, None] * (rho * eps1 + (1 - rho**2).sqrt() * eps2)
+    w1 = torch.addcmul(density.mu1[:, None], density.sigma1[:, None], eps1)
+    correlated = torch.addcmul(rho * eps1, (1 - rho**2).sqrt(), eps2)
+    w2 = torch.addcmul(density.mu2[:, None], density.sigma2[:, None], correlated)
     return SpectralPoints(w1, w2)
