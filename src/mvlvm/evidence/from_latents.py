@@ -37,6 +37,7 @@ from mvlvm.linalg.cholesky import cholesky
 from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.linalg.precision import tf32_products
 from mvlvm.linalg.symmetric import add_lower_gram
+from mvlvm.linalg.triangular import inverse_of_lower
 from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
 from mvlvm.spectral.frequencies import Frequencies
@@ -44,6 +45,8 @@ from mvlvm.spectral.frequencies import Frequencies
 # Below this noise variance nothing is rounded to float32 before it is divided by s. Above it float32 products are off
 # by 6e-8 / 0.05, a millionth of the evidence, and TF32 slopes by 5e-4 / sqrt(0.05), less than a hundredth of a slope.
 EXACT_BELOW = 0.05
+# Products with so few columns are no slower in float64.
+_NARROW = 32
 
 
 # From features and columns of some rows to the slopes by these features.
@@ -126,7 +129,16 @@ class _EvidenceFromLatents(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         refuse_second_derivative("evidence_from_latents")
-        return None, None, None, *(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors)
+        by_X, *by_frequencies, by_s = ctx.saved_tensors
+        times = gradient.to(by_X)
+        return (
+            None,
+            None,
+            None,
+            times * by_X,
+            *(None if by is None else times * by for by in by_frequencies),
+            (gradient.to(by_s) * by_s),
+        )
 
 
 class _Small(NamedTuple):
@@ -142,7 +154,7 @@ class _Small(NamedTuple):
 def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar) -> _Small:
     """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it."""
     L = cholesky(add_to_diagonal(gram, s))
-    L_inverse = torch.linalg.solve_triangular(L, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=False)
+    L_inverse = inverse_of_lower(L)
     H = L_inverse @ C
     log_det = 2 * L.diagonal().log().sum()
     return _Small(s, log_det, L_inverse.T @ L_inverse, L_inverse.T @ H, H.square().sum())
@@ -192,7 +204,7 @@ class _Blocks:
         for rows, block in self._blocks():
             Phi, Y = block.in_double(), self.target.Y[rows]
             add_lower_gram(gram, Phi)
-            if self.plan.exact:
+            if self.plan.exact or r <= _NARROW:
                 C.addmm_(Phi.T, Y.double())
             else:
                 C.add_(block.Phi.T @ Y.to(block.Phi))

@@ -1,0 +1,13 @@
+import pytest
+import torch
+
+from mvlvm.linalg.symmetric import add_lower_gram
+from tests.mixtures import normal
+
+
+@pytest.mark.parametrize("F", [1, 7, 33, 130, 200])
+def test_the_lower_half_is_that_of_the_whole_product(F, generator):
+    Phi, total = normal((50, F), generator), normal((F, F), generator)
+    expected = (total + Phi.T @ Phi).tril()
+    add_lower_gram(total, Phi)
+    torch.testing.assert_close(total.tril(), expected, rtol=1e-12, atol=1e-12)

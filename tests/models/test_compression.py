@@ -1,0 +1,110 @@
+import pytest
+import torch
+
+from mvlvm.evidence.from_latents import BlockPlan, Target, evidence_from_latents
+from mvlvm.evidence.random_features import Cut, log_evidence
+from mvlvm.models import compression
+from mvlvm.models.compression import Compressed, energy_of, find_directions
+from mvlvm.spectral.frequencies import Frequencies
+from tests.mixtures import normal
+
+DOUBLE = torch.float64
+
+
+def fading(N, M, generator):
+    """A view whose directions have less and less energy."""
+    left, right = (torch.linalg.qr(normal((n, n), generator)).Q for n in (N, M))
+    n = min(N, M)
+    return left[:, :n] * 0.7 ** torch.arange(n, dtype=DOUBLE) @ right[:n] * (N * M) ** 0.5
+
+
+@pytest.mark.parametrize(("N", "M"), [(60, 12), (12, 60), (30, 30)])
+def test_directions_are_orthonormal_and_hold_as_much_as_principal_components(N, M, generator):
+    Y = fading(N, M, generator)
+    found = find_directions(Y, DOUBLE)
+    R = found.basis.shape[1]
+    torch.testing.assert_close(found.basis.T @ found.basis, torch.eye(R, dtype=DOUBLE), rtol=0.0, atol=1e-10)
+    tails = Y.square().sum() - torch.linalg.svdvals(Y).square().cumsum(dim=0)
+    torch.testing.assert_close(found.left[1:R], tails[: R - 1], rtol=1e-6, atol=2e-6 * found.energy)
+    projected = (Y @ found.basis[:, :5]).square().sum()
+    torch.testing.assert_close(found.energy - projected, tails[4], rtol=1e-6, atol=1e-9 * found.energy)
+
+
+def test_a_sketch_finds_the_leading_directions_of_large_views(generator, monkeypatch):
+    monkeypatch.setattr(compression, "_MOST_EXACT", 20)
+    monkeypatch.setattr(compression, "_SKETCH", 16)
+    Y = fading(60, 40, generator)
+    found = find_directions(Y, DOUBLE)
+    assert found.basis.shape == (40, 16)
+    tails = Y.square().sum() - torch.linalg.svdvals(Y).square().cumsum(dim=0)
+    projected = (Y @ found.basis[:, :8]).square().sum()
+    assert found.energy - projected <= 1.05 * tails[7]
+
+
+def evidence(target, X, frequencies, noise):
+    return evidence_from_latents(target, X, frequencies, torch.tensor(noise, dtype=DOUBLE), BlockPlan(50)).item()
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3, 2.0])
+@pytest.mark.parametrize("n_kept", [1, 3, 8, 11])
+def test_the_bound_of_a_cut_view_is_never_above_the_exact_one(noise, n_kept, generator):
+    """Whatever the latents, the frequencies, the noise and the view."""
+    for _ in range(20):
+        Y = fading(80, 12, generator)
+        X, frequencies = normal((80, 2), generator), Frequencies(
+            normal((5, 2), generator), normal((5, 2), generator), normal((5,), generator).abs()
+        )  # fmt: skip
+        basis = find_directions(Y, DOUBLE).basis[:, :n_kept]
+        kept = Y @ basis
+        cut = Target(kept, 12, energy_of(Y), energy_of(Y) - energy_of(kept))
+        whole = Target(Y, 12, energy_of(Y))
+        below, exact = evidence(cut, X, frequencies, noise), evidence(whole, X, frequencies, noise)
+        assert below <= exact + 1e-9 * abs(exact)
+
+
+def test_a_rotation_that_cuts_nothing_changes_nothing(generator):
+    Y, X = fading(80, 12, generator), normal((80, 2), generator)
+    frequencies = Frequencies(normal((5, 2), generator), None, normal((5,), generator).abs())
+    turned = Target(Y @ find_directions(Y, DOUBLE).basis, 12, energy_of(Y))
+    whole = Target(Y, 12, energy_of(Y))
+    assert evidence(turned, X, frequencies, 0.3) == pytest.approx(evidence(whole, X, frequencies, 0.3), rel=1e-12)
+
+
+def test_the_samples_side_takes_cut_views_too(generator):
+    Y, Phi, s = fading(8, 30, generator), normal((8, 20), generator), torch.tensor(0.3, dtype=DOUBLE)
+    basis = find_directions(Y, DOUBLE).basis[:, :4]
+    kept = Y @ basis
+    below = log_evidence(kept, Phi, s, Cut(26, energy_of(Y) - energy_of(kept)))
+    assert below < log_evidence(Y, Phi, s)
+    all_of_it = Y @ find_directions(Y, DOUBLE).basis
+    same = log_evidence(all_of_it, Phi, s, Cut(30 - all_of_it.shape[1], 0.0))
+    torch.testing.assert_close(same, log_evidence(Y, Phi, s), rtol=1e-10, atol=0.0)
+
+
+def test_the_noise_decides_how_much_is_cut(generator):
+    Y = fading(300, 100, generator)
+    view = Compressed(Y, share=0.05, dtype=DOUBLE)
+    for noise in (1.0, 0.1, 0.01, 0.1, 1.0):
+        view.cut(noise)
+        assert view.target.cut <= 0.05 * noise * Y.numel()
+        assert view.target.cut + energy_of(view.target.Y) == pytest.approx(energy_of(Y))
+        assert view.target.energy == pytest.approx(energy_of(Y))
+        assert view.target.n_columns == 100
+    view.cut(1.0)
+    few = view.n_kept
+    view.cut(1e-12)
+    assert view.n_kept == 100 > few
+    assert torch.equal(view.target.Y, Y)
+
+
+def test_a_cut_that_saves_little_is_left_as_it_is(generator):
+    view = Compressed(fading(300, 100, generator), share=0.05, dtype=DOUBLE)
+    view.cut(0.5)
+    before = view.target
+    view.cut(0.501)
+    assert view.target is before
+
+
+def test_a_view_without_leading_directions_is_not_turned(generator):
+    Y = normal((300, 40), generator)
+    assert torch.equal(Compressed(Y, share=0.05, dtype=DOUBLE).target.Y, Y)

@@ -1,0 +1,38 @@
+import copy
+
+import pytest
+import torch
+
+from mvlvm.models.building import ViewPlan, build_model
+from mvlvm.models.observed import ObservedView
+from tests.gpu import needs_gpu
+from tests.mixtures import normal
+
+pytestmark = needs_gpu
+
+
+@pytest.fixture(params=[700, 30], ids=["F < N", "F > N"])
+def problem(request, generator):
+    N = request.param
+    X = normal((N, 2), generator)
+    Ys = [torch.sin(X @ normal((2, M), generator)) + 0.3 * normal((N, M), generator) for M in (40, 5)]
+    plans = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 1)}
+    return build_model(X.float(), plans, n_points=20, generator=generator), Ys
+
+
+@pytest.mark.parametrize("share", [None, 0.05])
+def test_bound_and_slopes_are_the_same_on_processor_and_gpu(problem, share):
+    model, Ys = problem
+    bounds, slopes = [], []
+    for device in ("cpu", "cuda"):
+        there = copy.deepcopy(model).to(device)
+        views = [
+            ObservedView(Y.to(device)).for_training(torch.float32, share=share, memory_budget=1e9) for Y in Ys
+        ]  # fmt: skip
+        there.settle(views, 0)
+        value = there.elbo(views, torch.Generator().manual_seed(3)).value  # draws of the processor for both
+        value.backward()
+        bounds.append(value.item())
+        slopes.append(torch.cat([p.grad.flatten().cpu().double() for p in there.parameters()]))
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-4)
+    assert torch.linalg.vector_norm(slopes[1] - slopes[0]) < 0.02 * torch.linalg.vector_norm(slopes[0])
