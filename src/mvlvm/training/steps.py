@@ -86,16 +86,16 @@ class EagerSteps:
             self.rate.fill_(learning_rate)
         for group in self.optimiser.param_groups if self.rate is None else []:
             group["lr"] = learning_rate
-        bound = self.raise_bound()
+        bound = self.raise_bound(self.generator)
         _check_finite(bound.value, self.n_taken)
         self.n_taken += 1
         parts = {name: part.item() for name, part in bound.parts().items()}
         return [Taken(bound.value.item(), parts, self.seconds, learning_rate)]
 
-    def raise_bound(self) -> Bound:
-        """Estimate the bound and move the parameters up its slope."""
+    def raise_bound(self, generator: torch.Generator) -> Bound:
+        """Estimate the bound from draws of a generator, and move the parameters up its slope."""
         self.optimiser.zero_grad(set_to_none=True)
-        bound = self.objective(self.generator)
+        bound = self.objective(generator)
         (-bound.value).backward()
         self.optimiser.step()
         return bound
