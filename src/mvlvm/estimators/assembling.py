@@ -18,7 +18,7 @@ from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.observed import ObservedView, rows_without_entries
+from mvlvm.models.observed import ObservedView, for_training, rows_without_entries
 from mvlvm.models.private import Dimensions
 from mvlvm.models.starting import start_values
 from mvlvm.views.scaling import Scaling
@@ -113,4 +113,4 @@ def assemble(
 
 
 def _for_training(view: ObservedView, options: FitOptions) -> ObservedView:
-    return view.for_training(options.dtype, share=options.compress, memory_budget=options.memory_budget)
+    return for_training(view, options.dtype, share=options.compress, memory_budget=options.memory_budget)

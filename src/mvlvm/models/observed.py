@@ -72,14 +72,6 @@ class ObservedView:
             self._working = self._work(dtype)
         return self._working
 
-    def for_training(self, dtype: torch.dtype, *, share: float | None, memory_budget: float) -> "ObservedView":
-        """Give the view as training takes it: where no entry is hidden, cut short; arguments as for `WorkingView`."""
-        if self.hidden is not None:
-            return self
-        view = copy.copy(self)
-        view._working = view._work(dtype, share, memory_budget)
-        return view
-
     def _work(
         self, dtype: torch.dtype, share: float | None = None, memory_budget: float = defaults.MEMORY_BUDGET
     ) -> WorkingView:
@@ -91,6 +83,22 @@ class ObservedView:
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""
         self.Y = Z.detach()
+
+
+def for_training(view: ObservedView, dtype: torch.dtype, *, share: float | None, memory_budget: float) -> ObservedView:
+    """Give a view as training takes it: where no entry is hidden, cut short.
+
+    Args:
+        view: the view, which is not changed.
+        dtype: of its features.
+        share: what may be cut of it, as a share of the noise's energy; None cuts nothing.
+        memory_budget: bytes that features may take.
+    """
+    if view.hidden is not None:
+        return view
+    view = copy.copy(view)
+    view._working = view._work(dtype, share, memory_budget)
+    return view
 
 
 def rows_without_entries(views: Sequence[ObservedView], n_samples: int) -> Int[Tensor, " R"]:
