@@ -25,10 +25,13 @@ def test_a_list_is_named_in_order_and_a_dict_keeps_its_names_and_order():
     assert as_views({"z": GOOD, "a": GOOD}).names == ["z", "a"]
 
 
-def test_the_users_array_is_not_changed_nor_shared():
+def test_the_users_array_is_neither_copied_nor_changed():
     Y = GOOD.copy()
-    as_views(Y).arrays["view0"][0, 0] = 99
-    assert Y[0, 0] == 0
+    array = as_views(Y).arrays["view0"]
+    assert np.shares_memory(array, Y)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0, 0] = 99
+    Y[0, 0] = 1  # the user may
 
 
 BAD = {

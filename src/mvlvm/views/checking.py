@@ -14,6 +14,7 @@ from mvlvm.views.interop import Container, layout_of, unpack
 from mvlvm.views.label_columns import holds_labels, label_codes, read_label_form
 from mvlvm.views.label_forms import LabelForm
 from mvlvm.views.optional import is_dataframe, is_series
+from mvlvm.views.missing import rows_with_entries
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _FEWEST_ROWS = 2
@@ -24,6 +25,8 @@ _RESCALE = "Give the view in other units."
 
 def as_views(views: Any) -> Views:
     """Check views and give them names.
+
+    What is float64 already is not copied: its matrix is the user's own, which cannot be written to from here.
 
     Args:
         views: a matrix, sparse matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames (named view0,
@@ -134,7 +137,7 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
             "Turn them into numbers first, for example days since the first one."
         )
     try:
-        return array.astype(np.float64)
+        return _read_only(array.astype(np.float64, copy=False))
     except OverflowError:
         raise ViewError(f"View '{name}' holds numbers beyond the range of floating point. {_RESCALE}") from None
     except ValueError:
@@ -145,6 +148,13 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
         ) from None
     except TypeError as error:
         raise TypeError(f"View '{name}' must hold numbers only: {error}.") from None
+
+
+def _read_only(array: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
+    """Give an array that cannot be written to: it may be the user's own, which is not copied."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def _check_names(tables: Mapping[Any, Any]) -> None:
@@ -193,7 +203,7 @@ def _check_size(name: str, array: Float[np.ndarray, "N M"], fewest_rows: int) ->
 
 
 def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    largest = np.abs(array).max(initial=0.0, where=~np.isnan(array))
+    largest = _largest(array)
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise ViewError(
             f"The largest entry of view '{name}' must lie between {_SMALLEST:g} and {_LARGEST:g} in magnitude. "
@@ -201,10 +211,18 @@ def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
         )
 
 
+def _largest(array: Float[np.ndarray, "N M"]) -> float:
+    """Give the largest magnitude of what was observed, without a copy of the array."""
+    if not array.size:
+        return 0.0
+    low, high = np.fmin.reduce(array, axis=None), np.fmax.reduce(array, axis=None)
+    return 0.0 if np.isnan(high) else float(max(-low, high))
+
+
 def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> None:
-    infinite = np.isinf(array)
-    if not infinite.any():
+    if not np.isinf(_largest(array)):
         return
+    infinite = np.isinf(array)
     row, column = (int(place) for place in np.argwhere(infinite)[0])
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
     raise ViewError(
@@ -214,7 +232,7 @@ def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> Non
 
 
 def _check_observed(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    n_rows = int((~np.isnan(array)).any(axis=1).sum())
+    n_rows = int(rows_with_entries(array).sum())
     if n_rows < _FEWEST_ROWS:
         raise ViewError(
             f"View '{name}' must be observed in at least {_FEWEST_ROWS} rows. Got {n_rows}: all others are NaN "

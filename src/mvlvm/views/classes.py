@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from mvlvm.errors import ViewError
 from mvlvm.views.container import Views
 from mvlvm.views.listing import listed
+from mvlvm.views.missing import distinct_values
 from mvlvm.views.values import COUNTS, check_counts, check_one_hot
 
 
@@ -169,7 +170,7 @@ def fit_encoding(Y: Float[np.ndarray, "N M"], likelihood: str) -> Encoding:
         return AsItIs()
     if Y.shape[1] > 1 and likelihood == "categorical":
         return OneHot()
-    values = np.unique(Y[~np.isnan(Y)]).tolist()
+    values = distinct_values(Y).tolist()
     return Binary(*values) if likelihood == "bernoulli" else LabelColumn(tuple(values))
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from mvlvm.views.interop import Layout
 from mvlvm.views.label_forms import Label, LabelForm, LabelShape
+from mvlvm.views.missing import distinct_values
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def as_label_view(views: Views, name: str) -> Views:
     layout, Y = views.layout, views.arrays[name]
     if name in layout.labels:
         return views
-    values = np.unique(Y[~np.isnan(Y)])
+    values = distinct_values(Y)
     classes = tuple(int(value) if value.is_integer() else value for value in values.tolist())
     header = next(iter(layout.columns[name])) if name in layout.columns else None
     form = LabelForm(classes, LabelShape.FRAME if name in layout.columns else LabelShape.COLUMN, name=header)

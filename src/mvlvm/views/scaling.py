@@ -9,7 +9,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.row_blocks import row_blocks
 from mvlvm.views.listing import listed
+from mvlvm.views.missing import count_entries
+from mvlvm.views.moments import ColumnMoments, column_moments
 
 Scale = Literal["view", "column"] | None
 SCALES = ("auto", "view", "column", None)
@@ -43,7 +46,11 @@ class Scaling:
 
     def apply(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
         """Centre and scale, and keep the columns that vary."""
-        return ((Y - self.mean) / self.factor)[:, self.kept]
+        mean, factor = self.mean[self.kept], self.factor[self.kept]
+        scaled = np.empty((len(Y), len(mean)))
+        for rows in row_blocks(*Y.shape):  # into one array: Y may be all that memory holds besides
+            scaled[rows] = (Y[rows][:, self.kept] - mean) / factor
+        return scaled
 
     def undo(self, Y: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
         """Go back to the data's own units; constant columns get their constant, those never observed are NaN."""
@@ -63,7 +70,7 @@ class Scaling:
 
     def log_volume(self, Y: Float[np.ndarray, "N M"]) -> float:
         """Give by how much scaling raises the log density of a view, summed over its observed entries."""
-        return float((~np.isnan(Y[:, self.kept])).sum(axis=0) @ np.log(self.factor[self.kept]))
+        return float(count_entries(Y)[self.kept] @ np.log(self.factor[self.kept]))
 
 
 def fit_scalings(
@@ -98,11 +105,13 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     Raises:
         ViewError: no column varies.
     """
-    seen = np.asarray(~np.isnan(Y).all(axis=0))
-    mean, std, kept = _moments(Y, seen)
+    moments = column_moments(Y)
+    seen = ~np.isnan(moments.mean)
+    mean, std = (np.where(seen, values, 0.0) for values in (moments.mean, moments.std))
+    kept = _varies(moments)
     if not kept.any():
         raise ViewError(f"View '{name}' is constant: none of its {Y.shape[1]} columns varies. Leave the view out.")
-    chosen = choose_scale(Y[:, kept]) if scale == "auto" else scale
+    chosen = choose_scale(moments) if scale == "auto" else scale
     factor = np.ones_like(std)
     if chosen == "column":
         factor[kept] = std[kept]
@@ -117,33 +126,29 @@ def unscaled(scaling: Scaling) -> Scaling:
     return Scaling(mean, np.ones_like(mean), scaling.kept, scaling.seen, None)
 
 
-def choose_scale(Y: Float[np.ndarray, "N M"]) -> Scale:
+def choose_scale(moments: ColumnMoments) -> Scale:
     """Guess whether a view's columns share one unit, so that differences in their spread mean something.
 
     Pixels, counts and one-hot labels do, and they show it: most columns end at the same smallest or the same largest
     value. So do many columns of like spread, such as the channels of one instrument. A handful of columns, or columns
-    of very different spread, are different quantities with units of their own.
+    of very different spread, are different quantities with units of their own. Columns that do not vary have no say.
     """
-    M = Y.shape[1]
+    kept = _varies(moments)
+    M = int(kept.sum())
     if M == 1:
         return "column"
-    ends = (np.nanmin(Y, axis=0), np.nanmax(Y, axis=0))
-    share_of_common_end = max(np.unique(end, return_counts=True)[1].max() / M for end in ends)
-    low, high = np.quantile(np.nanstd(Y, axis=0), (0.05, 0.95))
+    share_of_common_end = max(
+        np.unique(end[kept], return_counts=True)[1].max() / M for end in (moments.low, moments.high)
+    )
+    low, high = np.quantile(moments.std[kept], (0.05, 0.95))
     alike = M >= _MANY_COLUMNS and high <= _LIKE_SPREAD * low
     return "view" if share_of_common_end > _MOST or alike else "column"
 
 
-def _moments(
-    Y: Float[np.ndarray, "N M"], seen: Bool[np.ndarray, " M"]
-) -> tuple[Float[np.ndarray, " M"], Float[np.ndarray, " M"], Bool[np.ndarray, " M"]]:
-    """Give mean and standard deviation of what was observed in every column, and which columns vary."""
-    mean, std, span, largest = np.zeros((4, Y.shape[1]))
-    columns = Y[:, seen]
-    mean[seen], std[seen] = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
-    span[seen] = np.nanmax(columns, axis=0) - np.nanmin(columns, axis=0)
-    largest[seen] = np.nanmax(np.abs(columns), axis=0)
-    return mean, std, span > _CONSTANT_TOLERANCE * largest
+def _varies(moments: ColumnMoments) -> Bool[np.ndarray, " M"]:
+    """Tell which columns vary; one without entries does not."""
+    largest = np.maximum(np.abs(moments.low), np.abs(moments.high))
+    return np.asarray(moments.high - moments.low > _CONSTANT_TOLERANCE * largest)
 
 
 def _about_columns_left_out(name: str, scaling: Scaling, labels: Any) -> list[str]:

@@ -7,9 +7,11 @@ from jaxtyping import Bool, Float
 
 from mvlvm.checks import check_choice
 from mvlvm.errors import ViewError
+from mvlvm.row_blocks import row_blocks
 from mvlvm.views.kinds import LIKELIHOODS, one_hot_rows
 from mvlvm.views.label_forms import Label
 from mvlvm.views.listing import listed
+from mvlvm.views.missing import distinct_values
 
 COUNTS = ("poisson", "negative-binomial")
 _FEWEST_ROWS_PER_CLASS = 2
@@ -31,18 +33,14 @@ def check_values(
         ValueError: there is no such likelihood.
     """
     check_choice(likelihood, "likelihood", LIKELIHOODS)
-    values = np.unique(Y[~np.isnan(Y)])
     if likelihood in COUNTS:
         check_counts(name, Y, likelihood)
-    elif likelihood == "bernoulli" and len(values) > 2:
-        raise ViewError(
-            f"View '{name}' must hold two values to be bernoulli, such as 0 and 1. Got {len(values)}: "
-            f"{listed(_short(values))}. Set a threshold, for example Y > 0.5, or give it another likelihood."
-        )
+    elif likelihood == "bernoulli":
+        _check_two_values(name, distinct_values(Y))
     elif likelihood == "categorical" and Y.shape[1] > 1:
         check_one_hot(name, Y)
     elif likelihood == "categorical":
-        _check_classes(name, Y, values)
+        _check_classes(name, Y, distinct_values(Y))
     if likelihood in ("bernoulli", "categorical", *COUNTS):
         _check_variety(name, Y, likelihood, classes)
 
@@ -53,6 +51,8 @@ def check_counts(name: str, Y: Float[np.ndarray, "N M"], likelihood: str) -> Non
     Raises:
         ViewError: some are negative, or not whole.
     """
+    if all(_are_counts(Y[rows]) for rows in row_blocks(*Y.shape)):
+        return
     negative, fractional = Y < 0, ~np.isnan(Y) & (np.rint(Y) != Y)
     for wrong, word in ((negative, "negative"), (fractional, "not whole")):
         if wrong.any():
@@ -62,6 +62,18 @@ def check_counts(name: str, Y: Float[np.ndarray, "N M"], likelihood: str) -> Non
                 f"that are {word}, the first, {value:g}, in row {row}, column {column}. Give raw counts, or likelihood "
                 "'gaussian' for measurements and for logarithms of counts."
             )
+
+
+def _are_counts(Y: Float[np.ndarray, "n M"]) -> bool:
+    return bool((np.isnan(Y) | ((Y >= 0) & (np.rint(Y) == Y))).all())
+
+
+def _check_two_values(name: str, values: Float[np.ndarray, " u"]) -> None:
+    if len(values) > 2:
+        raise ViewError(
+            f"View '{name}' must hold two values to be bernoulli, such as 0 and 1. Got {len(values)}: "
+            f"{listed(_short(values))}. Set a threshold, for example Y > 0.5, or give it another likelihood."
+        )
 
 
 def check_one_hot(name: str, Y: Float[np.ndarray, "N M"]) -> None:
@@ -102,12 +114,11 @@ def _check_classes(name: str, Y: Float[np.ndarray, "N 1"], values: Float[np.ndar
 def _check_variety(name: str, Y: Float[np.ndarray, "N M"], likelihood: str, classes: Sequence[Label] | None) -> None:
     """Refuse a view in which nothing varies."""
     low, high = np.fmin.reduce(Y, axis=0), np.fmax.reduce(Y, axis=0)
-    values = np.unique(Y[~np.isnan(Y)])
-    alike = len(values) < 2 if likelihood == "bernoulli" else not (low < high).any()
+    alike = len(distinct_values(Y)) < 2 if likelihood == "bernoulli" else not (low < high).any()
     if not alike:
         return
     if likelihood == "categorical":
-        only = f"column {int(np.nanargmax(low))}" if Y.shape[1] > 1 else _short(values)[0]
+        only = f"column {int(np.nanargmax(low))}" if Y.shape[1] > 1 else _short(distinct_values(Y))[0]
         raise ViewError(
             f"View '{name}' must have at least two classes. Got one, {repr(classes[0]) if classes else only}, in every "
             "row where it is observed. Leave the view out."
