@@ -38,8 +38,11 @@ CONSTANT_FEATURE = 5.0
 # Spectral draws averaged in predictions, and latent draws that go into each of them.
 N_DRAWS_PREDICT = 4
 N_LATENT_DRAWS = 8
-# Draws of (X, W) behind the reported bound.
-N_DRAWS_BOUND = 20
+# Draws of (X, W) behind the reported bound, at least and at most; they end when its standard error, in nats per entry,
+# is a quarter of what TOL can tell apart.
+FEWEST_DRAWS_BOUND, N_DRAWS_BOUND = 4, 20
+BOUND_PRECISION = 2.5e-4
+
 
 # Bytes that the features of a view may take during training; beyond it they are computed twice in every step.
 MEMORY_BUDGET = 1e9

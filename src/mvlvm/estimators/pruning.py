@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import torch
 
-from mvlvm import defaults
 from mvlvm.estimators.fitting import count_entries, train_model, warn_if_unfinished
 from mvlvm.estimators.options import FitOptions, ViewOptions
+from mvlvm.models.complete_weights import n_latent_draws_for
 from mvlvm.models.explained import ExpectedView
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
@@ -54,7 +54,7 @@ def _rough_functions(
 ) -> list[ExpectedView]:
     """Give what is expected of every view, for one draw of its spectral points."""
     posteriors = [
-        view.infer_weights(model.latent, seen, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
+        view.infer_weights(model.latent, seen, n_latent_draws=n_latent_draws_for(len(model.latent.mean)), generator=generator)
         for view, seen in zip(model.feature_views, views, strict=True)
     ]
     return [

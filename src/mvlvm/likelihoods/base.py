@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from mvlvm.row_blocks import row_blocks
+
 
 class Response(NamedTuple):
     """Mean and variance of the entries of a view."""
@@ -110,7 +112,7 @@ class AbstractLikelihood(AbstractDensities):
 
     def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
         """Give the number of observations among the entries."""
-        return int(self._seen(Y).sum())
+        return sum(int(self._seen(Y[rows]).sum()) for rows in row_blocks(*Y.shape))
 
     def describe(self) -> dict[str, Tensor]:
         """Give the parameters by name, in plain units; a likelihood without any gives none."""
@@ -126,5 +128,9 @@ class ColumnMeans(NamedTuple):
 
 def column_means(Y: Float[Tensor, "N M"]) -> ColumnMeans:
     """Average what was seen of every column; zero for a column without entries."""
-    count = (~torch.isnan(Y)).sum(dim=0).clamp(min=1).to(Y)
-    return ColumnMeans(Y.nansum(dim=0) / count, count)
+    total, count = Y.new_zeros((2, Y.shape[1]))
+    for rows in row_blocks(*Y.shape):
+        total += Y[rows].nansum(dim=0)
+        count += (~torch.isnan(Y[rows])).sum(dim=0)
+    count = count.clamp(min=1)
+    return ColumnMeans(total / count, count)

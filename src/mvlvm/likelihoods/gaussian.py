@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
 from mvlvm.parameters import positive, raw_positive
+from mvlvm.row_blocks import row_blocks
 
 
 class Gaussian(AbstractLikelihood):
@@ -35,7 +36,8 @@ class Gaussian(AbstractLikelihood):
     def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
         """Start where collapsed views do: a small share of the columns' variance is noise."""
         mean, count = column_means(Y)
-        variance = ((Y - mean).square().nansum(dim=0) / count).mean().item()
+        squares = sum(((Y[rows] - mean).square().nansum(dim=0) for rows in row_blocks(*Y.shape)), 0.0 * mean)
+        variance = (squares / count).mean().item()
         likelihood = cls(defaults.START_NOISE_VARIANCE * variance if variance > 0 else defaults.START_NOISE_VARIANCE)
         return likelihood.to(Y.dtype).to(Y.device)
 

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.observed_rows import block_of_entries
+from mvlvm.row_blocks import row_blocks
+from mvlvm.shapes import Scalar
 
 # From means and standard deviations of latents to the expected entries of a view.
 ExpectedView = Callable[[Float[Tensor, "N D"], Float[Tensor, "N D"]], Float[Tensor, "N M"]]
@@ -41,20 +44,37 @@ def explained_variance(expected: ExpectedView, latent: GaussianLatent, seen: Obs
         latent: where the training rows lie.
         seen: the scaled view.
     """
-    mean, std, Y = latent.mean, latent.std, seen.entries
-    total = seen.weigh(Y - _column_means(seen)).square().nansum()
-    left_over = seen.weigh(Y - seen.of(expected(mean, std))).square().nansum() / total
-    lost = []
-    for d in range(mean.shape[1]):
-        held, known = mean.clone(), std.clone()
-        held[:, d], known[:, d] = mean[:, d].mean(), 0.0
-        lost.append(seen.weigh(Y - seen.of(expected(held, known))).square().nansum() / total - left_over)
-    return Explained(1 - float(left_over), torch.stack(lost))
+    center, mean, std = latent.mean.mean(dim=0), seen.of(latent.mean), seen.of(latent.std)
+    column_means, D = _column_means(seen), latent.mean.shape[1]
+    total, *left = torch.zeros(D + 2, dtype=torch.float64, device=mean.device)
+    for rows in row_blocks(*seen.Y.shape):
+        Y, weight = block_of_entries(seen, rows), _weight_of(seen, rows)
+        total += _squares(Y - column_means, weight)
+        left[0] += _squares(Y - expected(mean[rows], std[rows]), weight)
+        for d in range(D):
+            held, known = mean[rows].clone(), std[rows].clone()
+            held[:, d], known[:, d] = center[d], 0.0
+            left[d + 1] += _squares(Y - expected(held, known), weight)
+    left_over, *without = (squares / total for squares in left)
+    return Explained(1 - float(left_over), torch.stack([share - left_over for share in without]))
+
+
+def _squares(residual: Float[Tensor, "n M"], weight: Float[Tensor, " n"] | None) -> Scalar:
+    """Sum the squares of what was observed; rows count by their weights."""
+    squares = residual.square_().nan_to_num_(nan=0.0)
+    return squares.sum() if weight is None else weight.to(squares) @ squares.sum(dim=1)
 
 
 def _column_means(seen: ObservedView) -> Float[Tensor, " M"]:
     """Give the mean of every column's observed entries; rows count by their weights."""
-    if seen.weight is None:
-        return seen.entries.nanmean(dim=0)
-    counts = seen.weight[:, None].to(seen.entries) * ~torch.isnan(seen.entries)
-    return (counts * seen.entries).nansum(dim=0) / counts.sum(dim=0)
+    total, count = torch.zeros((2, seen.Y.shape[1]), dtype=torch.float64, device=seen.Y.device)
+    for rows in row_blocks(*seen.Y.shape):
+        Y, weight = block_of_entries(seen, rows).double(), _weight_of(seen, rows)
+        weight = Y.new_ones(len(Y)) if weight is None else weight.to(Y)
+        total += weight @ Y.nan_to_num(nan=0.0)
+        count += weight @ (~torch.isnan(Y)).to(Y)
+    return total / count
+
+
+def _weight_of(seen: ObservedView, rows: slice) -> Float[Tensor, " n"] | None:
+    return None if seen.weight is None else seen.weight[rows]

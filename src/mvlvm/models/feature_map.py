@@ -25,6 +25,12 @@ class FeatureMap:
     alpha: Float[Tensor, " Q"]
     constant: float = 0.0
 
+    @property
+    def n_features(self) -> int:
+        """The number of features, F."""
+        Q, P, _ = self.points.w1.shape
+        return 2 * Q * P + (self.constant != 0.0)
+
     def __call__(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N F"]:
         """Give the features of latents."""
         return self._with_last(random_features(X, self.points, self.alpha), self.constant)

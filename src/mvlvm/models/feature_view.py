@@ -8,8 +8,7 @@ from torch import Tensor
 
 from mvlvm.evidence.hidden_entries import hidden_log_evidence
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.linalg.cholesky import factor
-from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.models.complete_weights import infer_complete
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.hidden_weights import infer_with_gaps
 from mvlvm.models.latent import GaussianLatent
@@ -76,20 +75,15 @@ class FeatureView(AbstractView):
         $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
 
         the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
-        Where single entries are hidden, the sums of every column go over the rows in which it was seen
+        Sums over rows are in `models/complete_weights.py`. Where single entries are hidden, the sums of every column go over the rows in which it was seen
         (`models/hidden_weights.py`). Rows count by their weights.
         """
         features = self.draw_features(generator)
         s = self.noise_variance.double()
-        Phis = (seen.weigh(features(seen.of(latent.sample(generator))).double()) for _ in range(n_latent_draws))
+        draws = [seen.of(latent.sample(generator)) for _ in range(n_latent_draws)]
         with self.named_in_errors():
             if seen.hidden is not None:
-                return WeightPosterior(features, *infer_with_gaps(seen.weigh(seen.Y), ~seen.hidden, list(Phis), s))
-            gram, mean_Phi = 0.0, 0.0
-            for Phi in Phis:  # one at a time, since all of them may not fit into memory
-                gram = gram + Phi.T @ Phi / n_latent_draws
-                mean_Phi = mean_Phi + Phi / n_latent_draws
-            # a saved model is read back in row-major order, and products depend on the order in their last bits
-            inverse = factor(add_to_diagonal(torch.as_tensor(gram), s)).inverse().contiguous()
-        mean = inverse @ (torch.as_tensor(mean_Phi).T @ seen.weigh(seen.Y.double()))
-        return WeightPosterior(features, mean, s * inverse, torch.ones_like(mean[0]))
+                Phis = [seen.weigh(features(X).double()) for X in draws]
+                return WeightPosterior(features, *infer_with_gaps(seen.weigh(seen.Y), ~seen.hidden, Phis, s))
+            weights = infer_complete(seen, features, draws, s)
+        return WeightPosterior(features, *weights, torch.ones_like(weights.mean[0]))

@@ -12,6 +12,7 @@ less well, in proportion; one that was seen in none counts as seen in one.
 """
 
 from collections.abc import Sequence
+from itertools import product
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,6 +21,7 @@ from torch import Tensor
 from mvlvm.linalg.cholesky import factor
 from mvlvm.linalg.conjugate import solve_side_by_side
 from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
 
@@ -34,14 +36,19 @@ def infer_with_gaps(
         Phis: features at several draws of the latents.
         s: the noise variance.
     """
-    weight = seen.double()
-    share = weight.mean(dim=0)
+    blocks = row_blocks(*Y.shape)
+    share = sum((seen[rows].sum(dim=0) for rows in blocks), torch.zeros_like(seen[0], dtype=torch.int64)) / len(Y)
     gram = sum((Phi.T @ Phi for Phi in Phis[1:]), Phis[0].T @ Phis[0]) / len(Phis)
     average_inverse = factor(add_to_diagonal(share.mean() * gram, s)).inverse().contiguous()
 
     def apply(B: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
-        return sum((Phi.T @ (weight * (Phi @ B)) for Phi in Phis), torch.zeros_like(B)) / len(Phis) + s * B
+        total = s * B
+        for Phi, rows in product(Phis, blocks):
+            total.addmm_(Phi[rows].T, (Phi[rows] @ B).mul_(seen[rows]), alpha=1 / len(Phis))
+        return total
 
-    target = torch.stack(list(Phis)).mean(dim=0).T @ (weight * Y.double())
+    target = Phis[0].new_zeros((Phis[0].shape[1], Y.shape[1]))
+    for Phi, rows in product(Phis, blocks):
+        target.addmm_(Phi[rows].T, Y[rows].double() * seen[rows], alpha=1 / len(Phis))
     mean = solve_side_by_side(apply, target, precondition=average_inverse).contiguous()
     return mean, s * average_inverse, share.mean() / share.clamp_min(1 / len(Y))

@@ -1,5 +1,6 @@
 """Where the latent means start."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -8,7 +9,9 @@ from torch import Tensor
 
 from mvlvm.errors import ViewError
 from mvlvm.likelihoods.base import AbstractLikelihood
+from mvlvm.linalg.leading import SideBySide
 from mvlvm.models.rotation import turn_towards_views
+from mvlvm.row_blocks import row_blocks
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-6
@@ -41,7 +44,7 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     Raises:
         ViewError: the views together have fewer than D directions.
     """
-    return unit_variance(_components(complete_views(Ys, n_components), n_components))
+    return unit_variance(_components(_of_unit_norm(Ys, n_components), n_components))
 
 
 def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
@@ -49,19 +52,19 @@ def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float
 
     How, and when not, says `models/rotation.py`. One or two components are never turned.
     """
-    filled = complete_views(Ys, n_components)
+    filled = _of_unit_norm(Ys, n_components)
     left = _components(filled, n_components)
-    return unit_variance(turn_towards_views(left, filled) if n_components > _MOST_TO_LOOK_AT else left)
+    return unit_variance(turn_towards_views(left, filled.parts) if n_components > _MOST_TO_LOOK_AT else left)
 
 
 def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     """Give how many directions there are to start from, counted no further than `at_most`."""
-    _, singular_values = leading_left_vectors(torch.cat(complete_views(Ys, at_most), dim=1), at_most)
+    _, singular_values = _of_unit_norm(Ys, at_most).leading_left_vectors(at_most)
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
-def _components(filled: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
-    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), n_components)
+def _components(filled: SideBySide, n_components: int) -> Float[Tensor, "N D"]:
+    left, singular_values = filled.leading_left_vectors(n_components)
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
@@ -80,8 +83,22 @@ def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
 
 def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float[Tensor, "N _"], ...]:
     """Divide every view by its norm, and fill the gaps of all with the best matrix of a given rank."""
-    Z = torch.cat([Y / torch.linalg.matrix_norm(Y.nan_to_num(nan=0.0)) for Y in Ys], dim=1)
-    return _completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1)
+    filled = _of_unit_norm(Ys, rank)
+    return tuple(Y * factor for Y, factor in zip(filled.parts, filled.factors, strict=True))
+
+
+def _of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> SideBySide:
+    """Put views side by side, each divided by its norm; only gaps, filled with a matrix of a given rank, need copies."""
+    factors = [1 / _norm(Y) for Y in Ys]
+    if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):
+        return SideBySide(Ys, factors)
+    Z = torch.cat([Y * factor for Y, factor in zip(Ys, factors, strict=True)], dim=1)
+    return SideBySide(_completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1), [1.0] * len(Ys))
+
+
+def _norm(Y: Float[Tensor, "N M"]) -> float:
+    """Give the Frobenius norm of what is not missing."""
+    return math.sqrt(sum(float(Y[rows].square().nansum()) for rows in row_blocks(*Y.shape)))
 
 
 def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
@@ -99,9 +116,5 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
 
 
 def leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
-    """Give the first left singular vectors and values, from the smaller of the two Gram matrices."""
-    N, M = Z.shape
-    values, vectors = torch.linalg.eigh(Z @ Z.T if N <= M else Z.T @ Z)
-    values, vectors = values.flip(0)[:n].clamp_min(0).sqrt(), vectors.flip(1)[:, :n]
-    left = vectors if N <= M else Z @ vectors / values.clamp_min(torch.finfo(Z.dtype).tiny)
-    return left, values
+    """Give the first left singular vectors and values, see `linalg/leading.py`."""
+    return SideBySide([Z], [1.0]).leading_left_vectors(n)

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.models.weight_posterior import AbstractWeightPosterior, Linear, Prediction
-
-# Rows whose slopes are in memory at a time.
-_PORTION = 5000
+from mvlvm.row_blocks import row_blocks
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,16 @@ class ViewFunction:
             draws: draws of the latents, for entries that are no linear function of f; None takes the means for certain.
         """
         if self.likelihood.real_valued:
-            return torch.stack([posterior.mean_at(mean, std) for posterior in self.posteriors]).mean(dim=0)
+            first, *others = (posterior.mean_at(mean, std) for posterior in self.posteriors)
+            return sum(others, first) / len(self.posteriors)
         return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
         strength = X.double().var(dim=0) * sum(
-            posterior.squared_slopes(portion) for posterior in self.posteriors for portion in X.split(_PORTION)
+            posterior.squared_slopes(X[rows])
+            for posterior in self.posteriors
+            for rows in row_blocks(len(X), X.shape[1] * len(posterior.mean))
         )
         return strength / strength.sum()
 

@@ -81,6 +81,9 @@ class AbstractWeightPosterior(ABC):
     def squared_slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every dimension, without any N x M array."""
         _, slopes = self.features.with_slopes(X)
+        F, M = self.mean.shape
+        if M < F:
+            return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
         gram = self.mean @ self.mean.T
         return torch.stack([((slope.double() @ gram) * slope).sum() for slope in slopes])
 
