@@ -94,7 +94,7 @@ def test_predicted_variance_is_averaged_over_the_draws_of_the_latent(uncertain, 
 def test_drawn_functions_have_the_posteriors_mean_and_covariance(uncertain, generator):
     posterior, X, _ = uncertain
     Phi = posterior.features(X)
-    draws = torch.stack([posterior.draw(X, generator) for _ in range(4000)])
+    draws = torch.stack([posterior.draw(generator)(X) for _ in range(4000)])
     assert_mean(draws, Phi @ posterior.mean)
     centred = draws - Phi @ posterior.mean
     expected = Phi @ posterior.covariance @ Phi.T
@@ -172,7 +172,7 @@ def test_slopes_of_columns_are_those_of_finite_differences(by_columns):
 def test_drawn_columns_have_their_own_mean_and_covariance(by_columns, generator):
     posterior, covariances, X = by_columns
     Phi = posterior.features(X)
-    draws = torch.stack([posterior.draw(X, generator) for _ in range(4000)])
+    draws = torch.stack([posterior.draw(generator)(X) for _ in range(4000)])
     assert_mean(draws, Phi @ posterior.mean)
     centred = draws - Phi @ posterior.mean
     for m, S in enumerate(covariances):
@@ -182,7 +182,7 @@ def test_drawn_columns_have_their_own_mean_and_covariance(by_columns, generator)
 def test_predicted_moments_of_columns_are_those_of_simulated_functions(by_columns, generator):
     posterior, _, mean = by_columns
     std = uniform(0.2, 0.6, (4, 2), generator)
-    functions = torch.stack([posterior.draw(X, generator) for X in latent_draws(mean, std, 3000, generator)])
+    functions = torch.stack([posterior.draw(generator)(X) for X in latent_draws(mean, std, 3000, generator)])
     assert_mean(functions, posterior.mean_at(mean, std))
     predicted = [posterior.predict(mean, std, [X]).variance for X in latent_draws(mean, std, 3000, generator)]
     assert_mean((functions - posterior.mean_at(mean, std)).square() - torch.stack(predicted), torch.zeros(4, 3))

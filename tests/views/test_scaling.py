@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from mvlvm import ViewError, ViewWarning
-from mvlvm.views.per_view import per_view
 from mvlvm.views.moments import column_moments
+from mvlvm.views.per_view import per_view
 from mvlvm.views.scaling import choose_scale, fit_scaling, fit_scalings
 
 RNG = np.random.default_rng(0)

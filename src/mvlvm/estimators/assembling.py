@@ -13,7 +13,7 @@ from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.estimators.preparing import PreparedViews, choose_scalings
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.structure import check_dimensions
-from mvlvm.estimators.weights import Weight, n_rows_of_no_weight, without_rows_of_no_weight
+from mvlvm.estimators.weights import Weight, rows_of_no_weight, without_rows_of_no_weight
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
@@ -73,9 +73,10 @@ def scale_views(
         weight: of the rows; those of no weight have no say.
         device: where to put them.
     """
-    arrays = without_rows_of_no_weight(prepared.encoded(), weight)
-    scalings = choose_scalings(prepared, {name: view.scale for name, view in view_options.items()}, arrays)
-    Ys = {name: torch.as_tensor(scalings[name].apply(Y), device=device) for name, Y in arrays.items()}
+    encoded = prepared.encoded()
+    counting = without_rows_of_no_weight(encoded, weight)
+    scalings = choose_scalings(prepared, {name: view.scale for name, view in view_options.items()}, encoded, counting)
+    Ys = {name: torch.as_tensor(scalings[name].apply(Y), device=device) for name, Y in counting.items()}
     likelihoods = {name: LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in Ys.items()}
     return ScaledViews(Ys, scalings, likelihoods, weight)
 
@@ -108,7 +109,7 @@ def assemble(
     seen = [ObservedView(Y, views.weight) for Y in views.arrays.values()]
     empty = rows_without_entries(seen, len(start))
     model.latent.rest_at_prior(empty)
-    warn_of_empty_rows(len(empty) - n_rows_of_no_weight(views.weight))
+    warn_of_empty_rows(len(empty) - len(rows_of_no_weight(views.weight)))
     return Assembly(model, seen, [_for_training(view, options) for view in seen], dimensions)
 
 

@@ -18,9 +18,9 @@ from mvlvm.estimators.frames import factor_frame, view_frame
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
-from mvlvm.estimators.preparing import prepare_views, say_likelihoods
+from mvlvm.estimators.preparing import prepare_views, say_likelihoods, set_aside
 from mvlvm.estimators.pruning import fit_and_prune
-from mvlvm.estimators.weights import check_sample_weight, place_rows_of_no_weight
+from mvlvm.estimators.weights import check_sample_weight, place_rows_of_no_weight, rows_of_no_weight
 from mvlvm.models.gram import learned_gram
 from mvlvm.randomness import Stream, make_generator, seed_from
 
@@ -59,27 +59,30 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         parameters = self.get_params(deep=False)
         options = check_fit_options(parameters)
         prepared = prepare_views(views, parameters["likelihood"])
-        data = prepared.data
         if options.verbose:
             say_likelihoods(prepared.guesses)
-        view_options = check_view_options(parameters, self._kernel(), data.names)
-        weight = check_sample_weight(sample_weight, data.n_samples, options.device)
+        view_options = check_view_options(parameters, self._kernel(), prepared.data.names)
+        weight = check_sample_weight(sample_weight, prepared.data.n_samples, options.device)
         scaled = scale_views(prepared, view_options, weight, options.device)
+        aside = set_aside(prepared, rows_of_no_weight(weight))
+        del prepared  # training is to have the memory
 
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
         untrained = assemble(scaled, parameters, options, view_options, generator)
-        model, seen = untrained.model, untrained.seen
+        model, seen, scalings = untrained.model, untrained.seen, scaled.scalings
+        del scaled
         history, dimensions = fit_and_prune(
             model, untrained.training, options, view_options, untrained.dimensions, generator
         )
+        del untrained
         fitted_views = condition_on_data(
-            model, seen, prepared.encodings, scaled.scalings, n_draws=options.n_draws_predict, seed=seed
+            model, seen, aside.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
         )
-        fitted = FittedModel(model, fitted_views, data.layout, seed, dimensions)
-        place_rows_of_no_weight(fitted, prepared.encoded(), weight)
+        fitted = FittedModel(model, fitted_views, aside.layout, seed, dimensions)
+        place_rows_of_no_weight(fitted, aside.rows, weight)
         self.adopt(fitted, record_fit(fitted, seen, history))
-        self._with_gaps = data if any(np.isnan(Y).any() for Y in data.arrays.values()) else None
+        self._with_gaps = aside.with_gaps
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -12,6 +12,9 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError
+from mvlvm.estimators.fitting import count_entries
+from mvlvm.models.complete_weights import n_latent_draws_for
+from mvlvm.models.expected_bound import expected_bound
 from mvlvm.models.explained import explained_variance
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
@@ -19,6 +22,7 @@ from mvlvm.models.private import Dimensions
 from mvlvm.models.tempering import Tempering, learn_tempering
 from mvlvm.models.view_function import ViewFunction
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.row_blocks import row_blocks
 from mvlvm.training.history import History
 from mvlvm.views.classes import Encoding
 from mvlvm.views.interop import Layout
@@ -46,6 +50,14 @@ class FittedView:
         """The number of columns of the view as it came."""
         return self.encoding.width_at_door(len(self.scaling.mean))
 
+    def row_blocks(self, n_rows: int) -> list[slice]:
+        """Cut rows into blocks that can be predicted at a time."""
+        return row_blocks(n_rows, max(self.function.posteriors[0].mean.shape))
+
+    def empty_rows(self, n_rows: int) -> Float[np.ndarray, "N _"]:
+        """Give room for rows in the data's units, as the likelihood takes them."""
+        return np.empty((n_rows, len(self.scaling.mean)))
+
     def likelihood_parameters(self) -> dict[str, np.ndarray]:
         """Give the parameters that the likelihood has learned, by name, in the model's units."""
         return {name: _to_numpy(value.detach().double()) for name, value in self.function.likelihood.describe().items()}
@@ -72,13 +84,14 @@ class FittedModel:
     @torch.no_grad()
     def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
         """Give the expected entries of the training rows, in the data's units."""
-        return {name: self.views[name].scaling.undo(_to_numpy(Y)) for name, Y in self.expected_entries().items()}
-
-    @torch.no_grad()
-    def expected_entries(self) -> dict[str, Float[Tensor, "N _"]]:
-        """Give the expected entries of the training rows, in the model's units."""
-        latent, draws = self.model.latent, self._latent_draws()
-        return {name: view.function.entries(latent.mean, latent.std, draws) for name, view in self.views.items()}
+        latent, draws, means = self.model.latent, self._latent_draws(), {}
+        mean, std = latent.mean, latent.std
+        for name, view in self.views.items():
+            means[name] = view.empty_rows(len(mean))
+            for rows in view.row_blocks(len(mean)):
+                entries = view.function.entries(mean[rows], std[rows], [X[rows] for X in draws])
+                means[name][rows] = view.scaling.undo(_to_numpy(entries))
+        return means
 
     @torch.no_grad()
     def reconstructed(
@@ -86,12 +99,14 @@ class FittedModel:
     ) -> tuple[dict[str, Float[np.ndarray, "N _"]], dict[str, Float[np.ndarray, "N _"]]]:
         """Give the expected entries of the training rows and their standard deviations, in the data's units."""
         latent, draws = self.model.latent, self._latent_draws()
-        means, stds = {}, {}
+        means, stds, mean, std = {}, {}, latent.mean, latent.std
         for name, view in self.views.items():
-            predicted = view.function.predict(latent.mean, latent.std, draws)
-            mean, variance = view.function.likelihood.respond(*predicted, include_noise=include_noise)
-            means[name] = view.scaling.undo(_to_numpy(mean))
-            stds[name] = view.scaling.undo_std(_to_numpy(variance.sqrt()))
+            means[name], stds[name] = view.empty_rows(len(mean)), view.empty_rows(len(mean))
+            for rows in view.row_blocks(len(mean)):
+                predicted = view.function.predict(mean[rows], std[rows], [X[rows] for X in draws])
+                entry, variance = view.function.likelihood.respond(*predicted, include_noise=include_noise)
+                means[name][rows] = view.scaling.undo(_to_numpy(entry))
+                stds[name][rows] = view.scaling.undo_std(_to_numpy(variance.sqrt()))
         return means, stds
 
     @torch.no_grad()
@@ -157,10 +172,11 @@ def condition_on_data(
     """
     device = model.latent.mean.device
     generator = make_generator(seed, Stream.WEIGHTS, device)
+    n_latent_draws = n_latent_draws_for(len(model.latent.mean))
     functions = [
         ViewFunction(
             tuple(
-                view.infer_weights(model.latent, seen, n_latent_draws=defaults.N_LATENT_DRAWS, generator=generator)
+                view.infer_weights(model.latent, seen, n_latent_draws=n_latent_draws, generator=generator)
                 for _ in range(n_draws if view.redraws else 1)
             ),
             view.likelihood,
@@ -199,7 +215,7 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
         name: explained_variance(view.function.entries, latent, seen)
         for (name, view), seen in zip(fitted.views.items(), views, strict=True)
     }
-    elbo = model.elbo(views, generator, n_draws=defaults.N_DRAWS_BOUND).value.item()
+    elbo = expected_bound(model, views, generator, n_entries=count_entries(model, views))
     if not math.isfinite(elbo):
         raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
     return FitRecord(

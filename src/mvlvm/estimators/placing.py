@@ -28,10 +28,9 @@ from mvlvm.models.refinement import SeenView
 from mvlvm.models.view_function import ViewEntries, ViewFunction
 from mvlvm.models.weight_posterior import Prediction
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
-
-# Rows are worked on in portions, so that the largest array of a portion has about this many numbers.
-_MOST_NUMBERS = 4e6
+from mvlvm.views.missing import rows_with_entries
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]
 Rows = Int[np.ndarray, " n"]
@@ -71,16 +70,15 @@ class NewRows:
             targets: the views.
             include_noise: whether the standard deviations are those of entries, or those of the function alone.
         """
-        means = {name: np.empty((self._n_rows, int(self._kept(name).sum()))) for name in targets}
-        variances = {name: np.empty_like(mean) for name, mean in means.items()}
+        means, stds = ({name: self.fitted.views[name].empty_rows(self._n_rows) for name in targets} for _ in range(2))
         views = {name: _straight_or_entries(self._functions[name], include_noise) for name in targets}
         for name, rows, predicted in self._predictions(views):
             if isinstance(views[name], ViewFunction):
                 predicted = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
-            means[name][rows], variances[name][rows] = (values.cpu().numpy() for values in predicted)
-        scalings = {name: self.fitted.views[name].scaling for name in targets}
-        stds = {name: scalings[name].undo_std(np.sqrt(variance)) for name, variance in variances.items()}
-        return {name: scalings[name].undo(mean) for name, mean in means.items()}, stds
+            mean, variance = (values.cpu().numpy() for values in predicted)
+            scaling = self.fitted.views[name].scaling
+            means[name][rows], stds[name][rows] = scaling.undo(mean), scaling.undo_std(np.sqrt(variance))
+        return means, stds
 
     @torch.no_grad()
     def log_density_of(self, target: str, Y: Float[np.ndarray, "N M"]) -> tuple[float, int]:
@@ -94,11 +92,12 @@ class NewRows:
             The sum over entries in the data's units, and how many they are.
         """
         scaling, likelihood = self.fitted.views[target].scaling, self._functions[target].likelihood
-        scaled = torch.as_tensor(scaling.apply(Y), device=self._eps.device)
-        total = -scaling.log_volume(Y)
+        total, n_seen = -scaling.log_volume(Y), 0
         for _, rows, predicted in self._predictions({target: self._functions[target]}):
-            total += float(likelihood.log_predictive_density(scaled[torch.as_tensor(rows)], *predicted).sum())
-        return total, likelihood.count_entries(scaled)
+            scaled = torch.as_tensor(scaling.apply(Y[rows]), device=self._eps.device)
+            total += float(likelihood.log_predictive_density(scaled, *predicted).sum())
+            n_seen += likelihood.count_entries(scaled)
+        return total, n_seen
 
     def _predictions(self, targets: Mapping[str, ViewFunction | ViewEntries]) -> Iterator[tuple[str, Rows, Prediction]]:
         """Predict views, some rows at a time, each with the tempering it takes."""
@@ -133,15 +132,16 @@ class NewRows:
     def n_seen(self) -> int:
         """The number of entries that were seen, in columns that the model knows; a class counts as one."""
         return sum(
-            self._functions[name].likelihood.count_entries(torch.as_tensor(Y[:, self._kept(name)]))
+            self._functions[name].likelihood.count_entries(torch.as_tensor(Y[rows][:, self._kept(name)]))
             for name, Y in self.arrays.items()
+            for rows in row_blocks(*Y.shape)
         )
 
     @property
     def n_empty(self) -> int:
         """The number of rows in which nothing was seen."""
-        empty = [np.isnan(Y[:, self._kept(name)]).all(axis=1) for name, Y in self.arrays.items()]
-        return int(np.all(empty, axis=0).sum())
+        seen = [rows_with_entries(Y, self._kept(name)) for name, Y in self.arrays.items()]
+        return int((~np.any(seen, axis=0)).sum())
 
     def _kept(self, name: str) -> Bool[np.ndarray, " M"]:
         return self.fitted.views[name].scaling.kept
@@ -155,17 +155,17 @@ class NewRows:
         tempering = self.fitted.views[name].tempering
         if name not in self.arrays:
             return np.full(self._n_rows, tempering.from_others)
-        has_view = ~np.isnan(self.arrays[name][:, self._kept(name)]).all(axis=1)
+        has_view = rows_with_entries(self.arrays[name], self._kept(name))
         return np.where(has_view, tempering.from_itself, tempering.from_others)
 
     def _portions(self) -> Iterator[tuple[Rows, list[SeenView]]]:
         """Give the rows in portions, scaled, with the views' functions."""
         n_places, D = self._places.mean.shape
         widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
-        size = max(1, int(_MOST_NUMBERS / max(N_STARTS * D * widest, n_places)))
         show = row_bar(self._n_rows, "Rows") if self.verbose else nullcontext(lambda n_rows: None)
         with show as advance:
-            for rows in np.split(np.arange(self._n_rows), range(size, self._n_rows, size)):
+            for block in row_blocks(self._n_rows, max(N_STARTS * D * widest, n_places)):
+                rows = np.arange(block.start, block.stop)
                 yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
                 advance(len(rows))
 

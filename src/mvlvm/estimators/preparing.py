@@ -1,19 +1,23 @@
 """From what a user hands over to what the model is fitted to: likelihoods chosen, labels encoded, numbers scaled."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.views.checking import as_views
 from mvlvm.views.classes import Encoding, check_seen_classes, fit_encodings
 from mvlvm.views.container import Views, as_label_view
+from mvlvm.views.interop import Layout
 from mvlvm.views.kinds import Guess
+from mvlvm.views.missing import has_gaps
 from mvlvm.views.resolving import resolve_likelihoods
 from mvlvm.views.scaling import Scaling, fit_scalings, unscaled
+
+Arrays = Mapping[str, Float[np.ndarray, "N _"]]
 
 
 @dataclass(frozen=True)
@@ -56,23 +60,57 @@ def prepare_views(views: Any, likelihood: Any) -> PreparedViews:
     return PreparedViews(data, guesses, fit_encodings(data, likelihoods))
 
 
+@dataclass(frozen=True)
+class Aside:
+    """What is needed of the views once the model is trained; nothing else of them stays in memory meanwhile.
+
+    Attributes:
+        layout: their outer form.
+        encodings: view name -> how its values are written for its likelihood.
+        with_gaps: the views as they came, if they have gaps to be filled.
+        rows: view name -> rows that do not count, as its likelihood takes them.
+    """
+
+    layout: Layout
+    encodings: Mapping[str, Encoding]
+    with_gaps: Views | None
+    rows: Arrays
+
+
+def set_aside(prepared: PreparedViews, rows: Int[np.ndarray, " n"]) -> Aside:
+    """Put aside what is needed of the views once the model is trained.
+
+    Args:
+        prepared: the views.
+        rows: those that do not count in training.
+    """
+    data, encodings = prepared.data, prepared.encodings
+    with_gaps = None
+    if any(has_gaps(Y) for Y in data.arrays.values()):
+        # what cannot be written to is the user's own, and may change until it is asked for
+        with_gaps = replace(data, arrays={n: Y if Y.flags.writeable else Y.copy() for n, Y in data.arrays.items()})
+    chosen = {name: encodings[name].encode(name, Y[rows]) for name, Y in data.arrays.items()}
+    return Aside(data.layout, encodings, with_gaps, chosen)
+
+
 def choose_scalings(
-    prepared: PreparedViews, scales: Mapping[str, Any], arrays: Mapping[str, Float[np.ndarray, "N _"]]
+    prepared: PreparedViews, scales: Mapping[str, Any], encoded: Arrays, counting: Arrays
 ) -> dict[str, Scaling]:
     """Choose how views are centred and scaled; counts, classes and the like are not.
 
     Args:
         prepared: the views.
         scales: view name -> what was asked for.
-        arrays: view name -> what is to be looked at, as its likelihood takes it.
+        encoded: view name -> view as its likelihood takes it.
+        counting: the same with nothing seen in rows that do not count.
 
     Raises:
         ViewError: a view does not vary, or rows that do not count have a class of their own.
     """
     wanted = {name: scales[name] if _is_real(prepared, name) else None for name in scales}
     columns = {**prepared.data.layout.columns, **prepared.data.classes}
-    scalings = fit_scalings(arrays, wanted, columns)
-    for name, Y in prepared.encoded().items():
+    scalings = fit_scalings(counting, wanted, columns)
+    for name, Y in encoded.items():
         if prepared.guesses[name].likelihood == "categorical":
             check_seen_classes(name, Y, scalings[name].kept, columns.get(name))
     return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}

@@ -54,7 +54,9 @@ def _rough_functions(
 ) -> list[ExpectedView]:
     """Give what is expected of every view, for one draw of its spectral points."""
     posteriors = [
-        view.infer_weights(model.latent, seen, n_latent_draws=n_latent_draws_for(len(model.latent.mean)), generator=generator)
+        view.infer_weights(
+            model.latent, seen, n_latent_draws=n_latent_draws_for(len(model.latent.mean)), generator=generator
+        )
         for view, seen in zip(model.feature_views, views, strict=True)
     ]
     return [

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from mvlvm.estimators.fitted import FittedModel
@@ -50,14 +50,14 @@ def check_sample_weight(sample_weight: Any, n_samples: int, device: torch.device
     return None if (weight == 1).all() else torch.as_tensor(weight, device=device)
 
 
-def n_rows_of_no_weight(weight: Weight | None) -> int:
-    """Count the rows that do not count."""
-    return 0 if weight is None else int((weight == 0).sum())
+def rows_of_no_weight(weight: Weight | None) -> Int[np.ndarray, " n"]:
+    """Give the rows that do not count."""
+    return np.empty(0, dtype=np.int64) if weight is None else np.flatnonzero(weight.cpu().numpy() == 0)
 
 
 def without_rows_of_no_weight(arrays: Arrays, weight: Weight | None) -> Arrays:
     """Give the views with nothing seen in rows that do not count."""
-    if weight is None or not n_rows_of_no_weight(weight):
+    if weight is None or not len(rows_of_no_weight(weight)):
         return arrays
     counts = (weight > 0).cpu().numpy()
     return {name: np.where(counts[:, None], Y, np.nan) for name, Y in arrays.items()}
@@ -69,11 +69,11 @@ def place_rows_of_no_weight(fitted: FittedModel, arrays: Arrays, weight: Weight 
 
     Args:
         fitted: the model; the latents of these rows are changed.
-        arrays: view name -> view as its likelihood takes it.
-        weight: of the rows.
+        arrays: view name -> these rows as its likelihood takes them.
+        weight: of all rows.
     """
-    if weight is None or not n_rows_of_no_weight(weight):
+    rows = rows_of_no_weight(weight)
+    if not len(rows):
         return
-    rows = np.flatnonzero(weight.cpu().numpy() == 0)
-    mean, std = NewRows(fitted, {name: Y[rows] for name, Y in arrays.items()}).latents()
+    mean, std = NewRows(fitted, arrays).latents()
     fitted.model.latent.put(torch.as_tensor(rows), torch.as_tensor(mean), torch.as_tensor(std))

@@ -59,9 +59,16 @@ class ViewFunction:
 
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw rows at latents; each takes the function of one of the spectral draws."""
-        functions = torch.stack([posterior.draw(X, generator) for posterior in self.posteriors])
+        functions = [posterior.draw(generator) for posterior in self.posteriors]
         which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
-        return self.likelihood.sample(functions[which, torch.arange(len(X), device=X.device)], generator)
+        drawn = X.new_empty((len(X), self.posteriors[0].mean.shape[1]), dtype=torch.float64)
+        for rows in row_blocks(len(X), max(self.posteriors[0].mean.shape)):
+            f = functions[0](X[rows])
+            for k, function in enumerate(functions[1:], start=1):
+                mine = which[rows] == k
+                f[mine] = function(X[rows][mine])
+            drawn[rows] = self.likelihood.sample(f, generator)
+        return drawn
 
     def entries(
         self,

@@ -1,7 +1,7 @@
 """The weights of a view's features after training, and what they predict of its function."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -73,10 +73,11 @@ class AbstractWeightPosterior(ABC):
             variance = variance + (self._variance(Phi) + of_latent) / len(draws)
         return Prediction(center, variance)
 
-    def draw(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw one function of the view and give its values."""
+    def draw(self, generator: torch.Generator) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N M"]]:
+        """Draw one function of the view."""
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
-        return self.features(X).double() @ (self.mean + self._coloured(eps))
+        weights = self.mean + self._coloured(eps)
+        return lambda X: self.features(X).double() @ weights
 
     def squared_slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every dimension, without any N x M array."""

@@ -13,8 +13,8 @@ from mvlvm.views.container import Views
 from mvlvm.views.interop import Container, layout_of, unpack
 from mvlvm.views.label_columns import holds_labels, label_codes, read_label_form
 from mvlvm.views.label_forms import LabelForm
-from mvlvm.views.optional import is_dataframe, is_series
 from mvlvm.views.missing import rows_with_entries
+from mvlvm.views.optional import is_dataframe, is_series
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _FEWEST_ROWS = 2
@@ -137,7 +137,8 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
             "Turn them into numbers first, for example days since the first one."
         )
     try:
-        return _read_only(array.astype(np.float64, copy=False))
+        numbers = array.astype(np.float64, copy=False)
+        return _read_only(numbers) if numbers is array else numbers
     except OverflowError:
         raise ViewError(f"View '{name}' holds numbers beyond the range of floating point. {_RESCALE}") from None
     except ValueError:
@@ -151,7 +152,7 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
 
 
 def _read_only(array: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
-    """Give an array that cannot be written to: it may be the user's own, which is not copied."""
+    """Give an array that cannot be written to: it is the user's own, which is not copied."""
     array = array.view()
     array.flags.writeable = False
     return array

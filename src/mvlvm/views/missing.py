@@ -6,11 +6,13 @@ from jaxtyping import Bool, Float
 from mvlvm.row_blocks import row_blocks
 
 
-def rows_with_entries(Y: Float[np.ndarray, "N M"]) -> Bool[np.ndarray, " N"]:
-    """Tell which rows have an entry."""
+def rows_with_entries(
+    Y: Float[np.ndarray, "N M"], columns: Bool[np.ndarray, " M"] | None = None
+) -> Bool[np.ndarray, " N"]:
+    """Tell which rows have an entry, in some columns or in any."""
     has = np.empty(len(Y), dtype=bool)
     for rows in row_blocks(*Y.shape):
-        has[rows] = ~np.isnan(Y[rows]).all(axis=1)
+        has[rows] = ~np.isnan(Y[rows] if columns is None else Y[rows][:, columns]).all(axis=1)
     return has
 
 

@@ -55,13 +55,15 @@ class Scaling:
     def undo(self, Y: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
         """Go back to the data's own units; constant columns get their constant, those never observed are NaN."""
         full = np.tile(np.where(self.seen, self.mean, np.nan), (len(Y), 1))
-        full[:, self.kept] += Y * self.factor[self.kept]
+        for rows in row_blocks(*full.shape):
+            full[rows, self.kept] += Y[rows] * self.factor[self.kept]
         return full
 
     def undo_std(self, std: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
         """Give standard deviations in the data's own units; zero for constant columns, NaN for those never observed."""
         full = np.tile(np.where(self.seen, 0.0, np.nan), (len(std), 1))
-        full[:, self.kept] = std * self.factor[self.kept]
+        for rows in row_blocks(*full.shape):
+            full[rows, self.kept] = std[rows] * self.factor[self.kept]
         return full
 
     def undo_variance(self, variance: float) -> float:
