@@ -85,7 +85,7 @@ def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch
     together = est.transform(views), est.predict(views)["b"], est.impute(views)["a"]
     order = np.random.default_rng(1).permutation(len(some))
     shuffled = {name: Y[order] for name, Y in views.items()}
-    monkeypatch.setattr("mvlvm.estimators.placing._MOST_NUMBERS", 1.0)  # one row at a time
+    monkeypatch.setattr("mvlvm.row_blocks.NUMBERS_PER_BLOCK", 1)  # few rows at a time
     apart = est.transform(shuffled), est.predict(shuffled)["b"], est.impute(shuffled)["a"]
     for one, other in zip(together, apart, strict=True):
         np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-6)

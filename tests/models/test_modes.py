@@ -92,16 +92,16 @@ def test_one_start_gives_one_mode():
 
 def test_followed_modes_are_those_of_the_new_tempering():
     seen = [(valley(), ROWS)]
-    followed = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), tempering=0.5)
+    _, followed = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.5))
     found = find_modes(seen, start_at(-2.0, 2.0), tempering=0.5)
-    # a few steps are enough from nearby, but not for the last digits
-    for one, other in zip(followed, found, strict=True):
-        torch.testing.assert_close(one, other, rtol=0.0, atol=1e-4)
+    # one step is enough from nearby, but not for the last digits
+    assert ((followed.mean - found.mean).abs() < 0.02 * found.std).all()
+    torch.testing.assert_close(followed.log_evidence, found.log_evidence, rtol=0.0, atol=1e-3)
     assert (followed.log_evidence[:, 0] > followed.log_evidence[:, 1]).all()
 
 
 def test_modes_that_meet_as_the_likelihood_fades_count_once():
     seen = [(valley(), ROWS)]
-    modes = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), tempering=0.0)
+    _, modes = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.0))
     torch.testing.assert_close(modes.log_evidence[:, 0], torch.zeros(3).double(), rtol=0.0, atol=1e-6)
     assert (modes.log_evidence[:, 1] == -torch.inf).all()

@@ -7,6 +7,7 @@ from mvlvm.models import tempering
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.observed_rows import EntriesByRow
 from mvlvm.models.tempering import LEVELS, Tempering, learn_tempering
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
@@ -95,7 +96,12 @@ def test_the_weights_of_a_fold_do_not_know_the_rows_held_out(generator):
     for Y in changed:
         Y[20:] = 1e3
     with torch.no_grad():
-        one, other = (tempering._Fold(model, views, stays, torch.Generator().manual_seed(1)) for views in (Ys, changed))
+        one, other = (
+            tempering._Fold(
+                model, [EntriesByRow(ObservedView(Y), 30) for Y in views], stays, torch.Generator().manual_seed(1)
+            )
+            for views in (Ys, changed)
+        )
     for first, second in zip(one.functions, other.functions, strict=True):
         assert torch.equal(first.posteriors[0].mean, second.posteriors[0].mean)
 

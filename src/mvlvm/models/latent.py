@@ -50,6 +50,13 @@ class GaussianLatent(nn.Module):
         std = std.double()
         self.raw_std[rows] = (std + torch.log(-torch.expm1(-std))).to(self.mean)  # as `raw_positive`
 
+    def of_rows(self, rows: Int[Tensor, " R"]) -> "GaussianLatent":
+        """Give the posterior of some rows alone."""
+        part = GaussianLatent(self.mean.detach()[rows], 1.0)
+        part.raw_std = nn.Parameter(self.raw_std.detach()[rows])
+        part.weigh_rows(None if self.weight is None else self.weight[rows])
+        return part
+
     def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
         """Draw X ~ q(X), differentiable by its parameters; the same draw in every precision."""
         eps = torch.randn(self.mean.shape, generator=generator, device=generator.device)

@@ -13,7 +13,7 @@ Predictions average over all of it. All of it is float64: which mode is the best
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -109,6 +109,13 @@ class Places:
         """Give the places of some rows."""
         modes = Modes(*(values[rows] for values in self.modes))
         return Places(self.training_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
+
+
+def join_places(parts: Iterable[Places]) -> Places:
+    """Put the places of several sets of rows below each other."""
+    columns = list(zip(*((p.training_weight, *p.modes, p.mode_weight, p.log_evidence) for p in parts), strict=True))
+    training_weight, *modes, mode_weight, log_evidence = (torch.cat(column) for column in columns)
+    return Places(training_weight, Modes(*modes), mode_weight, log_evidence)
 
 
 def place(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm.models.row_likelihood import row_slopes
@@ -26,7 +26,7 @@ _AFTER_GOOD, _AFTER_BAD = 1 / 3, 4.0
 _DAMPING_RANGE = (1e-6, 1e6)
 
 # The function of a view, and what was seen of it in new rows; NaN is missing.
-SeenView = tuple[ViewFunction, Float[Tensor, "N _"]]
+SeenView = tuple[ViewFunction, Float[Tensor, "_ _"]]
 
 
 class Placed(NamedTuple):
@@ -43,12 +43,19 @@ class Placed(NamedTuple):
     log_evidence: Float[Tensor, " N"]
 
 
-class _Hill(NamedTuple):
-    """The log posterior at latents, its slope, and its curvature with the sign turned."""
+class Hill(NamedTuple):
+    """A log density of latents: its height, its slope, and its curvature with the sign turned."""
 
     height: Float[Tensor, " N"]
     slope: Float[Tensor, "N D"]
     curvature: Float[Tensor, "N D D"]
+
+
+class Climb(NamedTuple):
+    """Where a climb has led, and the log likelihood there, at face value: it is that of every tempering."""
+
+    X: Float[Tensor, "N D"]
+    likelihood: Hill
 
 
 def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: float, n_steps: int) -> Placed:
@@ -60,44 +67,65 @@ def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: 
         tempering: t, from 0 to 1.
         n_steps: how many steps to try.
     """
-    X, hill = start, _climb(seen, start, tempering)
+    return placed_at(climb(seen, at_latents(seen, start), tempering=tempering, n_steps=n_steps), tempering=tempering)
+
+
+def climb(seen: Sequence[SeenView], start: Climb, *, tempering: float, n_steps: int) -> Climb:
+    """Go on with a climb; every step costs one look at the views' functions."""
+    X, likelihood = start
+    hill = _posterior(X, likelihood, tempering)
     damping = torch.full_like(hill.height, _START_DAMPING)
     for _ in range(n_steps):
         diagonal = hill.curvature.diagonal(dim1=1, dim2=2) * damping[:, None]
         step = torch.linalg.solve(hill.curvature + torch.diag_embed(diagonal), hill.slope)
-        tried = _climb(seen, X + step, tempering)
-        better = tried.height > hill.height
-        gain = (tried.height - hill.height) / (0.5 * step * (hill.slope + diagonal * step)).sum(dim=1)
-        X = torch.where(better[:, None], X + step, X)
-        hill = _Hill(*(torch.where(_like(better, new), new, old) for new, old in zip(tried, hill, strict=True)))
+        tried = at_latents(seen, X + step)
+        there = _posterior(*tried, tempering)
+        better = there.height > hill.height
+        gain = (there.height - hill.height) / (0.5 * step * (hill.slope + diagonal * step)).sum(dim=1)
+        X = torch.where(better[:, None], tried.X, X)
+        likelihood, hill = _higher(better, tried.likelihood, likelihood), _higher(better, there, hill)
         change = torch.where(gain > _GOOD_GAIN, _AFTER_GOOD, torch.where(gain > _BAD_GAIN, 1.0, _AFTER_BAD))
         damping = (damping * change).clamp(*_DAMPING_RANGE)
+    return Climb(X, likelihood)
+
+
+def placed_at(climbed: Climb, *, tempering: float) -> Placed:
+    """Give the normals around where climbs have led."""
+    hill = _posterior(*climbed, tempering)
     covariance = torch.linalg.inv(hill.curvature)
     volume = 0.5 * torch.linalg.slogdet(covariance).logabsdet
-    return Placed(X, covariance.diagonal(dim1=1, dim2=2).sqrt(), hill.height + volume)
+    return Placed(climbed.X, covariance.diagonal(dim1=1, dim2=2).sqrt(), hill.height + volume)
 
 
-def _climb(seen: Sequence[SeenView], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
-    """Give height, slope and curvature of the log posterior."""
-    hill = _Hill(-0.5 * X.square().sum(dim=1), -X, torch.eye(X.shape[1]).to(X).repeat(len(X), 1, 1))
+def at_latents(seen: Sequence[SeenView], X: Float[Tensor, "N D"]) -> Climb:
+    """Give the log likelihood at latents, where a climb may start."""
+    N, D = X.shape
+    total = Hill(X.new_zeros(N), X.new_zeros((N, D)), X.new_zeros((N, D, D)))
     for function, Y in seen:
         rows = (~torch.isnan(Y).all(dim=1)).nonzero().squeeze(1)  # a view that a row lacks costs it nothing
-        part = _likelihood(function, Y[rows], X[rows], tempering)
-        for total, addition in zip(hill, part, strict=True):
-            total.index_add_(0, rows, addition)
-    return hill
+        part = _likelihood(function, Y[rows], X[rows])
+        for values, addition in zip(total, part, strict=True):
+            values.index_add_(0, rows, addition)
+    return Climb(X, total)
 
 
-def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"], tempering: float) -> _Hill:
+def _posterior(X: Float[Tensor, "N D"], likelihood: Hill, tempering: float) -> Hill:
+    """Temper the likelihood, and add the prior."""
+    height, slope, curvature = (tempering * part for part in likelihood)
+    return Hill(height - 0.5 * X.square().sum(dim=1), slope - X, curvature + torch.eye(X.shape[1]).to(X))
+
+
+def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"]) -> Hill:
     """Give a view's share; the curvature is that of the means alone, which is never negative."""
     mean, variance, slopes, variance_slopes = function.linearise(X)
     row = row_slopes(function.likelihood, Y, Prediction(mean, variance))
     J, J_variance = slopes.transpose(0, 1), variance_slopes.transpose(0, 1)
     slope = (J @ row.by_mean[:, :, None] + J_variance @ row.by_variance[:, :, None]).squeeze(2)
     curvature = (J * row.curvature[:, None]) @ J.transpose(1, 2)
-    return _Hill(*(tempering * part for part in (row.value, slope, curvature)))
+    return Hill(row.value, slope, curvature)
 
 
-def _like(choice: Tensor, values: Tensor) -> Tensor:
-    """Give a choice for every row with as many axes as the values have."""
-    return choice.reshape(-1, *[1] * (values.ndim - 1))
+def _higher(better: Bool[Tensor, " N"], new: Hill, old: Hill) -> Hill:
+    """Take the new values of rows that are better off with them."""
+    pairs = zip(new, old, strict=True)
+    return Hill(*(torch.where(better.reshape(-1, *[1] * (n.ndim - 1)), n, o) for n, o in pairs))

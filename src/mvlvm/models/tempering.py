@@ -15,14 +15,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.modes import find_modes, follow_modes
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.new_rows import MOST_PLACES, likelihood_at, predict_at, standard_draws, starts, training_places, weigh
+from mvlvm.models.new_rows import (
+    MOST_PLACES,
+    join_places,
+    likelihood_at,
+    predict_at,
+    standard_draws,
+    starts,
+    training_places,
+    weigh,
+)
 from mvlvm.models.observed import ObservedView
+from mvlvm.models.observed_rows import EntriesByRow
 from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 # At this one nothing is learned from a row: the measure of what the others gain.
@@ -34,6 +46,10 @@ _MOST_LOST, _MOST_SHARE_LOST = 0.01, 0.1
 _N_FOLDS = 3
 _ROWS_PER_FOLD = 40
 _N_LATENT_DRAWS = 4
+# Of more rows than these, a random choice stands for all when weights are found without those that are held out.
+_MOST_ROWS = 6000
+# Climbs are followed from level to level, so that the first one need not end at the summit.
+_STEPS_TO_BEGIN = 5
 
 
 @dataclass(frozen=True)
@@ -58,12 +74,14 @@ class _Exercise:
         task: 0 if all of the target is hidden, 1 if half of its columns.
         seen: number of a view -> what is shown of it.
         truth: what is not shown of the target; NaN elsewhere.
+        hidden: the columns of the target that are not shown.
     """
 
     target: int
     task: int
     seen: dict[int, Float[Tensor, "n _"]]
     truth: Float[Tensor, "n _"]
+    hidden: Bool[Tensor, " M"]
 
 
 @torch.no_grad()
@@ -77,16 +95,17 @@ def learn_tempering(
         views: what was seen, in the order of the modules.
         generator: of rows, halves and spectral points.
     """
-    Ys = [view.with_gaps(len(model.latent.mean)) for view in views]
-    densities = torch.zeros((2, len(Ys), len(LEVELS) + 1), dtype=torch.float64)
-    n_entries = torch.zeros((2, len(Ys)), dtype=torch.float64)
-    order = torch.randperm(len(Ys[0]), generator=generator, device=generator.device)
+    N = len(model.latent.mean)
+    entries = [EntriesByRow(view, N) for view in views]
+    densities = torch.zeros((2, len(entries), len(LEVELS) + 1), dtype=torch.float64)
+    n_entries = torch.zeros((2, len(entries)), dtype=torch.float64)
+    order = torch.randperm(N, generator=generator, device=generator.device)
     if model.latent.weight is not None:  # rows that do not count are no places to be at
         order = order[model.latent.weight[order] > 0]
+    fold_of = torch.arange(len(order), device=order.device) % _N_FOLDS
     for k in range(_N_FOLDS):
-        held_out = order[k::_N_FOLDS]
-        fold = _Fold(model, Ys, order[~torch.isin(order, held_out)], generator)
-        for exercise in _exercises(Ys, held_out, generator):
+        fold = _Fold(model, entries, order[fold_of != k], generator)
+        for exercise in _exercises(entries, order[fold_of == k], generator):
             # a class is one entry, of which there is no half
             count = model.feature_views[exercise.target].likelihood.count_entries(exercise.truth)
             if count:
@@ -121,15 +140,17 @@ class _Fold:
     def __init__(
         self,
         model: MultiViewLVM,
-        Ys: Sequence[Float[Tensor, "N _"]],
+        views: Sequence[EntriesByRow],
         rows: Int[Tensor, " R"],
         generator: torch.Generator,
     ) -> None:
-        latent = model.latent
-        kept = [ObservedView(torch.full_like(Y, torch.nan).index_copy(0, rows, Y[rows]), latent.weight) for Y in Ys]
+        latent, chosen = model.latent, rows[:_MOST_ROWS]
+        some = latent.of_rows(chosen)
         weights = (
-            view.infer_weights(latent, seen, n_latent_draws=_N_LATENT_DRAWS, generator=generator)
-            for view, seen in zip(model.feature_views, kept, strict=True)
+            view.infer_weights(
+                some, ObservedView(Y.of(chosen), some.weight), n_latent_draws=_N_LATENT_DRAWS, generator=generator
+            )
+            for view, Y in zip(model.feature_views, views, strict=True)
         )
         self.functions = [
             ViewFunction((posterior,), view.likelihood).double()
@@ -141,29 +162,43 @@ class _Fold:
 
     def log_densities(self, exercise: _Exercise) -> Float[Tensor, " L"]:
         """Give the log density of what is hidden, summed over entries, for every level of tempering."""
-        seen = [(self.functions[v], Y) for v, Y in exercise.seen.items()]
-        log_likelihood = likelihood_at(seen, [self.at_places[v] for v in exercise.seen])
-        modes = find_modes(seen, starts(log_likelihood, self.places), tempering=LEVELS[0])
-        target, densities = exercise.target, []
-        for level in (*LEVELS, _NOTHING):
-            modes = follow_modes(seen, modes, tempering=level)
-            places = weigh(log_likelihood, modes, self.places.log_prior, tempering=level)
-            prediction = predict_at(places, self.functions[target], self.at_places[target], self.eps)
-            likelihood = self.functions[target].likelihood
-            densities.append(float(likelihood.log_predictive_density(exercise.truth, *prediction).sum()))
-        return torch.tensor(densities, dtype=torch.float64)
+        levels, seen, at_places = (*LEVELS, _NOTHING), [], []
+        for v, Y in exercise.seen.items():
+            shown = ~exercise.hidden if v == exercise.target else torch.ones_like(Y[0], dtype=torch.bool)
+            function, predicted, Y = self._of_columns(v, shown, Y)
+            seen.append((function, Y))
+            at_places.append(predicted)
+        log_likelihood = likelihood_at(seen, at_places)
+        modes = find_modes(seen, starts(log_likelihood, self.places), tempering=LEVELS[0], n_steps=_STEPS_TO_BEGIN)
+        followed = zip(levels, follow_modes(seen, modes, levels), strict=True)
+        places = join_places(weigh(log_likelihood, at, self.places.log_prior, tempering=t) for t, at in followed)
+        function, predicted, truth = self._of_columns(exercise.target, exercise.hidden, exercise.truth)
+        prediction = predict_at(places, function, predicted, self.eps)
+        density = function.likelihood.log_predictive_density(truth.repeat(len(levels), 1), *prediction)
+        return density.reshape(len(levels), -1).sum(dim=1).cpu()
+
+    def _of_columns(
+        self, v: int, columns: Bool[Tensor, " M"], Y: Float[Tensor, "n M"]
+    ) -> tuple[ViewFunction, Prediction, Float[Tensor, "n _"]]:
+        """Leave out the columns of a view that nothing is asked of; classes belong together, and all stay."""
+        function, predicted = self.functions[v], self.at_places[v]
+        if columns.all() or not isinstance(function.likelihood, Gaussian):
+            return function, predicted, Y
+        return function.of_columns(columns), Prediction(*(values[:, columns] for values in predicted)), Y[:, columns]
 
 
-def _exercises(Ys: Sequence[Float[Tensor, "N _"]], held_out: Tensor, generator: torch.Generator) -> Iterator[_Exercise]:
+def _exercises(views: Sequence[EntriesByRow], held_out: Tensor, generator: torch.Generator) -> Iterator[_Exercise]:
     """Leave out one view after the other, whole and by half."""
-    has = torch.stack([~torch.isnan(Y[held_out]).all(dim=1) for Y in Ys])
-    for target, Y in enumerate(Ys):
-        others = [v for v in range(len(Ys)) if v != target]
+    has = torch.stack([view.has[held_out] for view in views])
+    for target, view in enumerate(views):
+        others = [v for v in range(len(views)) if v != target]
         rows = held_out[has[target] & has[others].any(dim=0)][:_ROWS_PER_FOLD]
+        everything = torch.ones(view.n_columns, dtype=torch.bool, device=rows.device)
         if len(rows):
-            yield _Exercise(target, 0, {v: Ys[v][rows] for v in others}, Y[rows])
+            yield _Exercise(target, 0, {v: views[v].of(rows) for v in others}, view.of(rows), everything)
         rows = held_out[has[target]][:_ROWS_PER_FOLD]
-        hidden = torch.randperm(Y.shape[1], generator=generator, device=Y.device) < Y.shape[1] // 2
+        hidden = torch.randperm(view.n_columns, generator=generator, device=rows.device) < view.n_columns // 2
         if len(rows) and hidden.any():
-            shown = {v: Ys[v][rows] for v in others} | {target: Y[rows].masked_fill(hidden, torch.nan)}
-            yield _Exercise(target, 1, shown, Y[rows].masked_fill(~hidden, torch.nan))
+            Y = view.of(rows)
+            shown = {v: views[v].of(rows) for v in others} | {target: Y.masked_fill(hidden, torch.nan)}
+            yield _Exercise(target, 1, shown, Y.masked_fill(~hidden, torch.nan), hidden)

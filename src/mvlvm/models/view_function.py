@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm.likelihoods.base import AbstractLikelihood
@@ -45,6 +45,8 @@ class ViewFunction:
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
         """Give the function around latents that are known."""
+        if len(self.posteriors) == 1:
+            return self.posteriors[0].linearise(X)
         N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
         mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
         slopes, second_slopes = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
@@ -96,6 +98,10 @@ class ViewFunction:
             for rows in row_blocks(len(X), X.shape[1] * len(posterior.mean))
         )
         return strength / strength.sum()
+
+    def of_columns(self, columns: Bool[Tensor, " M"]) -> "ViewFunction":
+        """Give the function of some columns, for a likelihood that has no parameters of columns."""
+        return ViewFunction(tuple(posterior.of_columns(columns) for posterior in self.posteriors), self.likelihood)
 
     def of_one_draw(self) -> "ViewFunction":
         """Give a rougher function that costs less: that of the first spectral draw."""

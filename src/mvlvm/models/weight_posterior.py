@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm.linalg.cholesky import cholesky
@@ -52,6 +52,10 @@ class AbstractWeightPosterior(ABC):
     @abstractmethod
     def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         """Turn standard normal numbers into deviations with the covariances Sigma_m."""
+
+    @abstractmethod
+    def of_columns(self, columns: Bool[Tensor, " M"]) -> "AbstractWeightPosterior":
+        """Give the weights of some columns."""
 
     def mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
         r"""Give the expected function values at normally distributed latents, $E[\phi]^\top B$, exactly."""
@@ -112,6 +116,10 @@ class WeightPosterior(AbstractWeightPosterior):
     def _variance_slopes(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
         return 2 * (slopes * (Phi @ self.covariance)).sum(dim=2, keepdim=True) * self.inflation
 
+    def of_columns(self, columns: Bool[Tensor, " M"]) -> "WeightPosterior":
+        """Give the weights of some columns."""
+        return replace(self, mean=self.mean[:, columns], inflation=self.inflation[columns])
+
     def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         return self.inflation.sqrt() * (cholesky(self.covariance) @ eps)
 
@@ -133,6 +141,10 @@ class ColumnPosterior(AbstractWeightPosterior):
 
     def _variance_slopes(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
         return 2 * ((slopes @ self.basis) * (Phi @ self.basis)) @ self.spread
+
+    def of_columns(self, columns: Bool[Tensor, " M"]) -> "ColumnPosterior":
+        """Give the weights of some columns."""
+        return replace(self, mean=self.mean[:, columns], spread=self.spread[:, columns])
 
     def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         return self.basis @ (self.spread.sqrt() * eps)
