@@ -13,6 +13,9 @@ from mvlvm.models.observed_rows import block_of_entries
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
+# Rows of a view with few columns still have features, in all draws together about so many.
+_MANY_FEATURES = 1000
+
 # From means and standard deviations of latents to the expected entries of a view.
 ExpectedView = Callable[[Float[Tensor, "N D"], Float[Tensor, "N D"]], Float[Tensor, "N M"]]
 
@@ -47,7 +50,7 @@ def explained_variance(expected: ExpectedView, latent: GaussianLatent, seen: Obs
     center, mean, std = latent.mean.mean(dim=0), seen.of(latent.mean), seen.of(latent.std)
     column_means, D = _column_means(seen), latent.mean.shape[1]
     total, *left = torch.zeros(D + 2, dtype=torch.float64, device=mean.device)
-    for rows in row_blocks(*seen.Y.shape):
+    for rows in row_blocks(len(seen.Y), max(seen.Y.shape[1], _MANY_FEATURES)):
         Y, weight = block_of_entries(seen, rows), _weight_of(seen, rows)
         total += _squares(Y - column_means, weight)
         left[0] += _squares(Y - expected(mean[rows], std[rows]), weight)

@@ -75,8 +75,8 @@ class FeatureView(AbstractView):
         $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
 
         the optimal normal posterior beside q(X), with both expectations over the same `n_latent_draws` draws of X.
-        Sums over rows are in `models/complete_weights.py`. Where single entries are hidden, the sums of every column go over the rows in which it was seen
-        (`models/hidden_weights.py`). Rows count by their weights.
+        The sums over rows are in `models/complete_weights.py`. Where single entries are hidden, those of every column
+        go over the rows in which it was seen (`models/hidden_weights.py`). Rows count by their weights.
         """
         features = self.draw_features(generator)
         s = self.noise_variance.double()

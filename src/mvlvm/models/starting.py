@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mvlvm.errors import ViewError
 from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.linalg.leading import SideBySide
+from mvlvm.linalg.leading import JoinedColumns
 from mvlvm.models.rotation import turn_towards_views
 from mvlvm.row_blocks import row_blocks
 
@@ -63,7 +63,7 @@ def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
-def _components(filled: SideBySide, n_components: int) -> Float[Tensor, "N D"]:
+def _components(filled: JoinedColumns, n_components: int) -> Float[Tensor, "N D"]:
     left, singular_values = filled.leading_left_vectors(n_components)
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
@@ -87,13 +87,13 @@ def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float
     return tuple(Y * factor for Y, factor in zip(filled.parts, filled.factors, strict=True))
 
 
-def _of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> SideBySide:
-    """Put views side by side, each divided by its norm; only gaps, filled with a matrix of a given rank, need copies."""
+def _of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> JoinedColumns:
+    """Put views side by side, each divided by its norm; those with gaps are filled as in `complete_views`."""
     factors = [1 / _norm(Y) for Y in Ys]
     if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):
-        return SideBySide(Ys, factors)
+        return JoinedColumns(Ys, factors)
     Z = torch.cat([Y * factor for Y, factor in zip(Ys, factors, strict=True)], dim=1)
-    return SideBySide(_completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1), [1.0] * len(Ys))
+    return JoinedColumns(_completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1), [1.0] * len(Ys))
 
 
 def _norm(Y: Float[Tensor, "N M"]) -> float:
@@ -117,4 +117,4 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
 
 def leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
     """Give the first left singular vectors and values, see `linalg/leading.py`."""
-    return SideBySide([Z], [1.0]).leading_left_vectors(n)
+    return JoinedColumns([Z], [1.0]).leading_left_vectors(n)

@@ -22,7 +22,6 @@ from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.modes import find_modes, follow_modes
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.new_rows import (
-    MOST_PLACES,
     join_places,
     likelihood_at,
     predict_at,
@@ -46,8 +45,9 @@ _MOST_LOST, _MOST_SHARE_LOST = 0.01, 0.1
 _N_FOLDS = 3
 _ROWS_PER_FOLD = 40
 _N_LATENT_DRAWS = 4
-# Of more rows than these, a random choice stands for all when weights are found without those that are held out.
-_MOST_ROWS = 6000
+# Of more rows than these, a random choice stands for all: to find the weights without those that are held out, and as
+# places where a row may lie.
+_MOST_ROWS, MOST_PLACES = 4000, 1000
 # Climbs are followed from level to level, so that the first one need not end at the summit.
 _STEPS_TO_BEGIN = 5
 

@@ -86,8 +86,8 @@ class ViewFunction:
             draws: draws of the latents, for entries that are no linear function of f; None takes the means for certain.
         """
         if self.likelihood.real_valued:
-            first, *others = (posterior.mean_at(mean, std) for posterior in self.posteriors)
-            return sum(others, first) / len(self.posteriors)
+            Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
+            return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
         return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:

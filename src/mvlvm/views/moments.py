@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.row_blocks import row_blocks
-from mvlvm.views.missing import count_entries
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,18 @@ class ColumnMoments:
 
 def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
     """Look at every column of a view; NaN is missing."""
-    blocks, count = row_blocks(*Y.shape), count_entries(Y)
+    blocks, M = row_blocks(*Y.shape), Y.shape[1]
+    count, total, squares, low, high = *np.zeros((3, M)), *np.full((2, M), np.nan)
+    for rows in blocks:
+        missing = np.isnan(Y[rows])
+        count += len(missing) - missing.sum(axis=0)
+        total += np.where(missing, 0.0, Y[rows]).sum(axis=0) if missing.any() else Y[rows].sum(axis=0)
+        np.fmin(low, np.fmin.reduce(Y[rows], axis=0), out=low)
+        np.fmax(high, np.fmax.reduce(Y[rows], axis=0), out=high)
     with np.errstate(invalid="ignore"):  # a column without entries has no mean
-        mean = sum(np.nansum(Y[rows], axis=0) for rows in blocks) / count
-        squares = sum(np.nansum((Y[rows] - mean) ** 2, axis=0) for rows in blocks)
-        return ColumnMoments(mean, np.sqrt(squares / count), np.fmin.reduce(Y, axis=0), np.fmax.reduce(Y, axis=0))
+        mean = total / count
+        for rows in blocks:
+            deviation = Y[rows] - mean
+            deviation[np.isnan(deviation)] = 0.0
+            squares += np.einsum("nm,nm->m", deviation, deviation)
+        return ColumnMoments(mean, np.sqrt(squares / count), low, high)

@@ -46,10 +46,12 @@ class Scaling:
 
     def apply(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
         """Centre and scale, and keep the columns that vary."""
-        mean, factor = self.mean[self.kept], self.factor[self.kept]
-        scaled = np.empty((len(Y), len(mean)))
+        columns = np.flatnonzero(self.kept)
+        scaled = np.empty((len(Y), len(columns)))
         for rows in row_blocks(*Y.shape):  # into one array: Y may be all that memory holds besides
-            scaled[rows] = (Y[rows][:, self.kept] - mean) / factor
+            scaled[rows] = Y[rows].take(columns, axis=1)
+            scaled[rows] -= self.mean[columns]
+            scaled[rows] /= self.factor[columns]
         return scaled
 
     def undo(self, Y: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
