@@ -15,6 +15,7 @@ from mvlvm.estimators import storage
 from mvlvm.estimators.assembling import assemble, scale_views
 from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
 from mvlvm.estimators.frames import factor_frame, view_frame
+from mvlvm.estimators.memory import EstimatesMemory
 from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
@@ -28,7 +29,7 @@ from mvlvm.randomness import Stream, make_generator, seed_from
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
-class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
+class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output_keys=None):
     """Fits one latent to several views; a subclass says which parameters there are and which kernel is used."""
 
     @abstractmethod
@@ -61,6 +62,8 @@ class AbstractMultiViewLVM(PredictsViews, ABC, auto_wrap_output_keys=None):
         prepared = prepare_views(views, parameters["likelihood"])
         if options.verbose:
             say_likelihoods(prepared.guesses)
+        if options.verbose > 1:
+            print(self.estimate_memory(views))
         view_options = check_view_options(parameters, self._kernel(), prepared.data.names)
         weight = check_sample_weight(sample_weight, prepared.data.n_samples, options.device)
         scaled = scale_views(prepared, view_options, weight, options.device)

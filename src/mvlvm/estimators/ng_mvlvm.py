@@ -50,7 +50,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.
-        verbose: 1 shows the likelihoods that were chosen, and progress bars in fits and for new rows.
+        verbose: 1 shows the likelihoods that were chosen, and progress bars in fits and for new rows; 2 also shows how
+            much memory a fit is going to need.
 
     Attributes:
         embedding_: (N, D) posterior means of the shared latents.

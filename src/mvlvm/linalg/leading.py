@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.linalg.symmetric import add_lower_gram
 from mvlvm.row_blocks import row_blocks
 
 # Beyond this size a Gram matrix and its eigenvectors cost more than what is wanted of them.
@@ -60,11 +61,12 @@ class JoinedColumns:
         return gram
 
     def _inner_gram(self) -> Float[Tensor, "M M"]:
+        """Give the lower half of Z' Z, which is all that is read of it."""
         M = sum(self._widths)
         gram = self.parts[0].new_zeros((M, M))
         for rows in row_blocks(len(self.parts[0]), M):
             Z = torch.cat([part[rows] * factor for part, factor in zip(self.parts, self.factors, strict=True)], dim=1)
-            gram.addmm_(Z.T, Z)
+            add_lower_gram(gram, Z)
         return gram
 
     def _times(self, V: Float[Tensor, "M k"]) -> Float[Tensor, "N k"]:

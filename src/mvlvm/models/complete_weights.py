@@ -16,13 +16,14 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.linalg.cholesky import factor
 from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.linalg.symmetric import add_lower_gram
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.models.observed import ObservedView
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
 # The noise of draws averages over rows, too: with so many pairs of row and draw it is as small as it need be.
-_ENOUGH_ROWS_AND_DRAWS, _FEWEST_DRAWS = 20_000, 2
+_ENOUGH_ROWS_AND_DRAWS = 20_000
 
 
 class Weights(NamedTuple):
@@ -37,10 +38,10 @@ def n_latent_draws_for(n_rows: int) -> int:
 
     Example:
         >>> [n_latent_draws_for(n_rows) for n_rows in (1_000, 5_000, 70_000)]
-        [8, 4, 2]
+        [8, 4, 1]
     """
     wanted = -(-_ENOUGH_ROWS_AND_DRAWS // max(1, n_rows))
-    return min(defaults.N_LATENT_DRAWS, max(_FEWEST_DRAWS, wanted))
+    return min(defaults.N_LATENT_DRAWS, wanted)
 
 
 def infer_complete(
@@ -65,10 +66,10 @@ def infer_complete(
         for X in draws:
             Phi = features(X[rows]).double()
             Phi = Phi if root is None else Phi * root[rows]
-            gram.addmm_(Phi.T, Phi, alpha=1 / len(draws))
+            add_lower_gram(gram, Phi)  # a factorisation reads no more of it
             mean_Phi.add_(Phi, alpha=1 / len(draws))
         Y = seen.Y[rows].double()
         target.addmm_(mean_Phi.T, Y if root is None else Y * root[rows])
     # a saved model is read back in row-major order, and products depend on the order in their last bits
-    inverse = factor(add_to_diagonal(gram, s)).inverse().contiguous()
+    inverse = factor(add_to_diagonal(gram / len(draws), s)).inverse().contiguous()
     return Weights(inverse @ target, s * inverse)

@@ -1,0 +1,121 @@
+"""How much memory a fit will need, told before it starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from mvlvm.estimators.options import FitOptions, check_fit_options
+from mvlvm.row_blocks import NUMBERS_PER_BLOCK
+from mvlvm.views.per_view import per_view
+from mvlvm.views.sizes import ViewSize, total_bytes, view_sizes
+
+_GB = 1e9
+_FLOAT64 = 8
+# What torch, its threads and the smallest fit take.
+_ALL_ELSE = 0.12e9
+# Arrays of the size of a block that are in memory at a time.
+_ARRAYS_PER_BLOCK = 5
+# Rows that the tempering of predictions is learned from, and matrices of so many rows that this takes.
+_ROWS_TO_LEARN_FROM, _MATRICES_TO_LEARN_FROM = 4000, 3
+# Compression keeps about this share of the columns; how many they are, only the data can tell.
+_KEPT_SHARE = 0.3
+# For every latent number: mean, deviation, their slopes and two averages of them in Adam, and draws.
+_NUMBERS_PER_LATENT = 20
+# Matrices of the shape of a view that a bound in weight space makes on its way, for views that are not Gaussian.
+_WEIGHT_SPACE_MATRICES = 10
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """What a fit needs beyond its data, where it needs most.
+
+    Attributes:
+        parts: what it is needed for -> bytes; all of them are in memory at the same time.
+    """
+
+    parts: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """The peak in bytes."""
+        return sum(self.parts.values())
+
+    def __str__(self) -> str:
+        largest = sorted(self.parts.items(), key=lambda part: -part[1])
+        return f"fit needs about {self.total / _GB:.2g} GB: " + ", ".join(
+            f"{name} {n_bytes / _GB:.2g}" for name, n_bytes in largest if n_bytes >= 0.005 * self.total
+        )
+
+
+class EstimatesMemory(BaseEstimator):
+    """The part of an estimator that tells what a fit will cost."""
+
+    def estimate_memory(self, views: Any) -> MemoryEstimate:
+        """Estimate the memory that `fit` will need at its peak, beyond the data themselves.
+
+        Only shapes and types are looked at, so it takes no time. It is good to a third for complete Gaussian views on a
+        CPU. Where entries are missing, twice the scaled views are needed; views of likelihood "auto" are taken for
+        Gaussian.
+
+        Args:
+            views: as for `fit`.
+
+        Returns:
+            The estimate: `total` in bytes, `parts` by name; printed, it is a sentence.
+
+        Example:
+            >>> import numpy as np
+            >>> from mvlvm import NGMVLVM
+            >>> print(NGMVLVM().estimate_memory({"image": np.zeros((70_000, 784), dtype=np.float32)}))
+            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, at least 0.1, blocks of rows 0.08
+        """
+        parameters = self.get_params(deep=False)
+        sizes = view_sizes(views)
+        likelihoods = per_view(parameters["likelihood"], list(sizes), "likelihood")
+        n_mixtures = per_view(parameters["n_mixtures"], list(sizes), "n_mixtures")
+        options = check_fit_options(parameters)
+        n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
+        weight_space = {name for name, kind in likelihoods.items() if kind not in ("gaussian", "auto")}
+        stages = [_letting_in(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
+        return max((MemoryEstimate(_with_rest(stage)) for stage in stages), key=lambda estimate: estimate.total)
+
+
+def _letting_in(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
+    """Give what is in memory when views have just been scaled."""
+    copies = sum(size.n_copies * size.n_bytes for size in sizes.values())
+    return {"views as float64": copies, "scaled views": total_bytes(sizes)}
+
+
+def _training(
+    sizes: Mapping[str, ViewSize], options: FitOptions, n_features: Mapping[str, int], weight_space: set[str]
+) -> dict[str, float]:
+    """Give what is in memory during a step of training."""
+    N, item = max(size.n_rows for size in sizes.values()), options.dtype.itemsize
+    compressed = [_KEPT_SHARE * size.n_columns * N * item for name, size in sizes.items() if name not in weight_space]
+    # views take their turns, so that the features of only one are there
+    features = max(min(1.5 * F * N * item, options.memory_budget) for F in n_features.values())
+    in_weight_space = [
+        _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64 for name in weight_space
+    ]
+    return {
+        "scaled views": total_bytes(sizes),
+        "compressed views": sum(compressed) if options.compress is not None else 0.0,
+        "features": features,
+        "weight space": max(in_weight_space, default=0.0),
+        "latents": _NUMBERS_PER_LATENT * N * options.n_components * item,
+    }
+
+
+def _conditioning(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
+    """Give what is in memory when the tempering of predictions is learned, after training."""
+    of_rows = [min(size.n_rows, _ROWS_TO_LEARN_FROM) * size.n_columns * _FLOAT64 for size in sizes.values()]
+    return {"scaled views": total_bytes(sizes), "rows to learn from": _MATRICES_TO_LEARN_FROM * sum(of_rows)}
+
+
+def _with_rest(parts: Mapping[str, float]) -> dict[str, float]:
+    """Add what every stage needs."""
+    scaled = parts["scaled views"]
+    blocks = min(_ARRAYS_PER_BLOCK * NUMBERS_PER_BLOCK * _FLOAT64, _ARRAYS_PER_BLOCK * scaled)
+    return {**parts, "blocks of rows": blocks, "all else": _ALL_ELSE}
