@@ -22,7 +22,7 @@ _ROWS_TO_LEARN_FROM, _MATRICES_TO_LEARN_FROM = 4000, 3
 # Compression keeps about this share of the columns; how many they are, only the data can tell.
 _KEPT_SHARE = 0.3
 # For every latent number: mean, deviation, their slopes and two averages of them in Adam, and draws.
-_NUMBERS_PER_LATENT = 20
+_NUMBERS_PER_LATENT = 20.0
 # Matrices of the shape of a view that a bound in weight space makes on its way, for views that are not Gaussian.
 _WEIGHT_SPACE_MATRICES = 10
 
@@ -69,7 +69,7 @@ class EstimatesMemory(BaseEstimator):
             >>> import numpy as np
             >>> from mvlvm import NGMVLVM
             >>> print(NGMVLVM().estimate_memory({"image": np.zeros((70_000, 784), dtype=np.float32)}))
-            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, at least 0.1, blocks of rows 0.08
+            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, all else 0.12, blocks of rows 0.08
         """
         parameters = self.get_params(deep=False)
         sizes = view_sizes(views)
@@ -84,7 +84,7 @@ class EstimatesMemory(BaseEstimator):
 
 def _letting_in(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
     """Give what is in memory when views have just been scaled."""
-    copies = sum(size.n_copies * size.n_bytes for size in sizes.values())
+    copies = sum((size.n_copies * size.n_bytes for size in sizes.values()), 0.0)
     return {"views as float64": copies, "scaled views": total_bytes(sizes)}
 
 
@@ -101,7 +101,7 @@ def _training(
     ]
     return {
         "scaled views": total_bytes(sizes),
-        "compressed views": sum(compressed) if options.compress is not None else 0.0,
+        "compressed views": sum(compressed, 0.0) if options.compress is not None else 0.0,
         "features": features,
         "weight space": max(in_weight_space, default=0.0),
         "latents": _NUMBERS_PER_LATENT * N * options.n_components * item,
@@ -110,12 +110,12 @@ def _training(
 
 def _conditioning(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
     """Give what is in memory when the tempering of predictions is learned, after training."""
-    of_rows = [min(size.n_rows, _ROWS_TO_LEARN_FROM) * size.n_columns * _FLOAT64 for size in sizes.values()]
+    of_rows = [min(1.0, _ROWS_TO_LEARN_FROM / size.n_rows) * size.n_bytes for size in sizes.values()]
     return {"scaled views": total_bytes(sizes), "rows to learn from": _MATRICES_TO_LEARN_FROM * sum(of_rows)}
 
 
 def _with_rest(parts: Mapping[str, float]) -> dict[str, float]:
     """Add what every stage needs."""
     scaled = parts["scaled views"]
-    blocks = min(_ARRAYS_PER_BLOCK * NUMBERS_PER_BLOCK * _FLOAT64, _ARRAYS_PER_BLOCK * scaled)
+    blocks = _ARRAYS_PER_BLOCK * min(float(NUMBERS_PER_BLOCK * _FLOAT64), scaled)
     return {**parts, "blocks of rows": blocks, "all else": _ALL_ELSE}

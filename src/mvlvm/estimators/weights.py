@@ -64,7 +64,9 @@ def without_rows_of_no_weight(arrays: Arrays, weight: Weight | None) -> Arrays:
 
 
 @torch.no_grad()
-def place_rows_of_no_weight(fitted: FittedModel, arrays: Arrays, weight: Weight | None) -> None:
+def place_rows_of_no_weight(
+    fitted: FittedModel, arrays: Mapping[str, Float[np.ndarray, "n _"]], weight: Weight | None
+) -> None:
     """Place rows that did not count as new rows would be, once the model is trained.
 
     Args:

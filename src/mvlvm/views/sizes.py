@@ -29,9 +29,9 @@ class ViewSize:
     n_copies: int
 
     @property
-    def n_bytes(self) -> int:
+    def n_bytes(self) -> float:
         """Bytes of one float64 matrix of this shape."""
-        return self.n_rows * self.n_columns * _FLOAT64.itemsize
+        return float(self.n_rows * self.n_columns * _FLOAT64.itemsize)
 
 
 def view_sizes(views: Any) -> dict[str, ViewSize]:
@@ -62,6 +62,6 @@ def _n_copies(table: Any) -> int:
     return int(not isinstance(table, np.ndarray) or table.dtype != _FLOAT64)
 
 
-def total_bytes(sizes: Mapping[str, ViewSize]) -> int:
+def total_bytes(sizes: Mapping[str, ViewSize]) -> float:
     """Give the bytes of all views as float64 matrices."""
-    return sum(size.n_bytes for size in sizes.values())
+    return sum((size.n_bytes for size in sizes.values()), 0.0)

@@ -1,0 +1,163 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mvlvm import NGMVLVM, row_blocks
+from mvlvm.estimators.memory import MemoryEstimate
+
+# Peaks are those of a process of its own, above what it had when the data were there.
+_PROGRAM = """
+import json, resource, sys, warnings
+import numpy as np, torch
+from mvlvm import NGMVLVM
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+N, M, dtype, ask = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+rng = np.random.default_rng(0)
+Z = rng.standard_normal((N, 5), dtype=np.float32)
+views = {"image": (np.tanh(Z) @ rng.standard_normal((5, M), dtype=np.float32)).astype(dtype),
+         "label": np.eye(10, dtype=dtype)[rng.integers(0, 10, N)]}
+for name in views:
+    views[name] += rng.random(views[name].shape, dtype=np.float32).astype(dtype)
+def peak(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+est = NGMVLVM(max_iter=3, tol=0, random_state=0)
+estimated = est.estimate_memory(views).total
+est.fit(views)
+if ask == "predictions":
+    est.reconstruct(return_std=True)
+    est.predict({"image": views["image"][:1500]}, target="label")
+    est.transform({"image": views["image"][:1500]})
+    est.sample(N)
+print(json.dumps({"peak": peak() - before, "estimated": estimated}))
+"""
+
+
+def measure(N, M, dtype, ask="nothing"):
+    process = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(N), str(M), dtype, ask],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(process.stdout)
+
+
+@pytest.mark.parametrize(
+    ("N", "M", "dtype"),
+    [(3000, 200, "float64"), pytest.param(20_000, 500, "float32", marks=pytest.mark.slow)],
+)
+def test_a_fit_needs_about_as_much_memory_as_was_estimated(N, M, dtype):
+    measured = measure(N, M, dtype)
+    assert 0.6 < measured["estimated"] / measured["peak"] < 1.6
+
+
+@pytest.mark.slow
+def test_neither_fits_nor_predictions_make_anything_of_the_size_of_rows_by_rows():
+    N, M = 20_000, 40
+    assert measure(N, M, "float64", "predictions")["peak"] < 0.2 * 8 * N**2
+
+
+def test_the_data_are_in_memory_once_more_and_no_oftener():
+    """What is float64 already is not copied, so an estimate for it lacks exactly that part."""
+    kinds = (np.float32, np.float64)
+    small, double = (NGMVLVM().estimate_memory(np.zeros((50_000, 1000), dtype=kind)) for kind in kinds)
+    assert small.parts["views as float64"] == small.parts["scaled views"] == 8 * 50_000 * 1000
+    assert double.total < small.total
+
+
+def test_an_estimate_reads_as_a_sentence():
+    estimate = MemoryEstimate({"scaled views": 0.44e9, "features": 0.1e9, "next to nothing": 10.0})
+    assert str(estimate) == "fit needs about 0.54 GB: scaled views 0.44, features 0.1"
+    assert estimate.total == pytest.approx(0.54e9 + 10)
+
+
+def test_more_of_anything_needs_more():
+    Y, est = np.zeros((5000, 20)), NGMVLVM(likelihood="gaussian")
+    least = est.estimate_memory({"a": Y}).total
+    assert est.estimate_memory({"a": np.zeros((50_000, 20))}).total > least
+    assert est.estimate_memory({"a": np.zeros((5000, 200))}).total > least
+    assert NGMVLVM(n_points=500).estimate_memory({"a": Y}).total > least
+    assert NGMVLVM(n_mixtures={"a": 9}).estimate_memory({"a": Y}).total > least
+    assert NGMVLVM(likelihood="poisson").estimate_memory({"a": Y}).total > least
+    assert NGMVLVM(n_points=500, memory_budget=1e6).estimate_memory({"a": Y}).total == pytest.approx(least, rel=0.1)
+
+
+@pytest.mark.parametrize(("verbose", "said"), [(1, False), (2, True)])
+def test_verbose_two_says_it_before_a_fit(verbose, said, capsys):
+    Y = np.random.default_rng(0).normal(size=(20, 4))
+    NGMVLVM(max_iter=1, tol=0.0, verbose=verbose).fit(Y)
+    assert ("fit needs about" in capsys.readouterr().out) is said
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(150, 2))
+    views = {"a": np.tanh(Z @ rng.normal(size=(2, 6))), "b": np.sin(Z @ rng.normal(size=(2, 4)))}
+    return {name: Y + 0.1 * rng.normal(size=Y.shape) for name, Y in views.items()}
+
+
+def quick_fit(views, weight=None):
+    est = NGMVLVM(max_iter=30, tol=0.0, n_points=5, random_state=0, dtype="float64")
+    return est.fit(views, sample_weight=weight)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return quick_fit(data)
+
+
+ANSWERS = {
+    "reconstruct": lambda est, new: est.reconstruct(return_std=True),
+    "means": lambda est, new: est.reconstruct(),
+    "sample": lambda est, new: est.sample(100, random_state=3),
+    "predict": lambda est, new: est.predict({"a": new["a"]}, target="b", return_std=True),
+    "score": lambda est, new: (est.score(new), est.score(new, target="b")),
+    "impute": lambda est, new: est.impute(new, return_std=True),
+}
+
+
+def flat(answer):
+    """All numbers of an answer side by side."""
+    if isinstance(answer, dict):
+        answer = tuple(answer.values())
+    return np.concatenate([flat(part) for part in answer]) if isinstance(answer, tuple) else np.ravel(answer)
+
+
+@pytest.mark.parametrize("ask", ANSWERS)
+def test_answers_do_not_depend_on_blocks(ask, data, fitted, monkeypatch):
+    new = {name: np.where(np.arange(Y.size).reshape(Y.shape) % 7, Y, np.nan) for name, Y in data.items()}
+    at_once = flat(ANSWERS[ask](fitted, new))
+    monkeypatch.setattr(row_blocks, "NUMBERS_PER_BLOCK", 300)
+    in_blocks = flat(ANSWERS[ask](fitted, new))
+    assert at_once.std() > 0
+    np.testing.assert_allclose(in_blocks, at_once, rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["complete", "gaps", "weights"])
+def test_fits_do_not_depend_on_blocks(kind, data, monkeypatch):
+    views, weight = data, None
+    if kind == "gaps":
+        views = {name: np.where(np.arange(Y.size).reshape(Y.shape) % 11, Y, np.nan) for name, Y in data.items()}
+        views["b"][20:40] = np.nan
+    if kind == "weights":
+        weight = np.arange(150) % 4
+    at_once = quick_fit(views, weight)
+    monkeypatch.setattr(row_blocks, "NUMBERS_PER_BLOCK", 300)
+    in_blocks = quick_fit(views, weight)
+    for name in ("embedding_", "relevance_", "explained_variance_per_dimension_"):
+        np.testing.assert_allclose(getattr(in_blocks, name), getattr(at_once, name), rtol=0.0, atol=1e-7)
+    assert in_blocks.elbo_ == pytest.approx(at_once.elbo_, rel=1e-9)
+    np.testing.assert_allclose(flat(in_blocks.reconstruct()), flat(at_once.reconstruct()), rtol=0.0, atol=1e-6)
+
+
+def test_views_with_gaps_are_kept_as_they_were(data):
+    views = {name: Y.copy() for name, Y in data.items()}
+    views["a"][3, 2] = np.nan
+    est = quick_fit(views)
+    first = est.impute()["a"]
+    views["a"][:] = 0.0  # the user goes on with their array
+    np.testing.assert_array_equal(est.impute()["a"], first)
