@@ -1,0 +1,131 @@
+"""The paper's equations as they are printed, in float64 with nothing but autograd: what the library is measured by.
+
+Only slips of the print are mended (docs/errata.md). Views, starts and parametrisation are the library's, so that a
+difference in time or memory is one of the engine.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mvlvm import defaults
+from mvlvm.models.spectral_mixture import SpectralMixture
+from mvlvm.models.starting import pca_start
+from mvlvm.parameters import positive, raw_positive
+from mvlvm.shapes import Scalar
+from mvlvm.views.scaling import fit_scaling
+
+# The paper's setting; the library's own learning rate is higher and falls.
+LEARNING_RATE = 0.01
+
+
+class Draws(NamedTuple):
+    """The standard normal numbers of one step.
+
+    Attributes:
+        latent: for X, shared by all views.
+        spectral: for w_1 and w_2 of every view.
+    """
+
+    latent: Float[Tensor, "N D"]
+    spectral: Sequence[Float[Tensor, "2 Q P D"]]
+
+
+def scaled_views(views: Mapping[str, Float[np.ndarray, "N _"]], device: str = "cpu") -> list[Float[Tensor, "N _"]]:
+    """Centre and scale views as the library does, and put them where they are to be trained."""
+    scaled = (fit_scaling(name, Y, "auto").apply(Y) for name, Y in views.items())
+    return [torch.as_tensor(Y, dtype=torch.float64, device=device) for Y in scaled]
+
+
+def features(X: Float[Tensor, "N D"], mixture: SpectralMixture, eps: Float[Tensor, "2 Q P D"]) -> Float[Tensor, "N F"]:
+    """Give the features of Thm 2 and 3: two cosines and two sines for every pair of spectral points of Prop. 1."""
+    p, n_points, columns = mixture.density(), eps.shape[2], []
+    for q, alpha in enumerate(p.alpha):
+        w1 = p.mu1[q] + p.sigma1[q] * eps[0, q]
+        mean_given_w1 = p.mu2[q] + p.rho[q] * p.sigma2[q] / p.sigma1[q] * (w1 - p.mu1[q])
+        w2 = mean_given_w1 + torch.sqrt(1 - p.rho[q] ** 2) * p.sigma2[q] * eps[1, q]
+        scale = 0.5 * torch.sqrt(alpha / n_points)
+        columns.append(scale * (torch.cos(X @ w1.T) + torch.cos(X @ w2.T)))
+        columns.append(scale * (torch.sin(X @ w1.T) + torch.sin(X @ w2.T)))
+    return torch.cat(columns, dim=1)
+
+
+def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar) -> Scalar:
+    """Give log N(Y | 0, Phi Phi' + s I) by the Woodbury identity, App. C.2 with A = Phi' Phi + s I."""
+    (N, M), F = Y.shape, Phi.shape[1]
+    L = torch.linalg.cholesky(Phi.T @ Phi + s * torch.eye(F, dtype=Phi.dtype, device=Phi.device))
+    log_det = 2 * torch.log(torch.diagonal(L)).sum() + (N - F) * torch.log(s)
+    projected = torch.linalg.solve_triangular(L, Phi.T @ Y, upper=False)
+    quadratic = ((Y**2).sum() - (projected**2).sum()) / s
+    return -0.5 * (M * log_det + quadratic + N * M * math.log(2 * math.pi))
+
+
+class NaiveModel(nn.Module):
+    """NG-MVLVM after Alg. 1, trained with Adam at the paper's learning rate.
+
+    Args:
+        Ys: scaled views in float64, see `scaled_views`.
+        n_components: D.
+        n_mixtures: Q.
+        n_points: P.
+        seed: of the start and of all draws.
+        learning_rate: of Adam; it does not fall.
+    """
+
+    def __init__(
+        self, Ys: Sequence[Float[Tensor, "N _"]], *, n_components: int = defaults.N_COMPONENTS,
+        n_mixtures: int = defaults.N_MIXTURES, n_points: int = defaults.N_POINTS, seed: int = 0,
+        learning_rate: float = LEARNING_RATE,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.Ys, device = list(Ys), Ys[0].device
+        self.points_shape = (2, n_mixtures, n_points, n_components)
+        self.generator = torch.Generator(device=device).manual_seed(seed)
+        self.mean = nn.Parameter(pca_start(Ys, n_components))
+        self.raw_std = nn.Parameter(torch.full_like(self.mean, raw_positive(defaults.START_LATENT_STD)))
+        self.raw_noise = nn.Parameter(self.mean.new_full((len(Ys),), raw_positive(defaults.START_NOISE_VARIANCE)))
+        mixtures = [SpectralMixture(n_mixtures, n_components, self.generator) for _ in Ys]
+        self.mixtures = nn.ModuleList(mixtures).to(device, torch.float64)
+        self.optimiser = torch.optim.Adam(self.parameters(), lr=learning_rate)
+
+    @property
+    def latents(self) -> Float[np.ndarray, "N D"]:
+        """The posterior means as they are now."""
+        return self.mean.detach().cpu().numpy().copy()
+
+    def draw(self) -> Draws:
+        """Draw the random numbers of one step."""
+        latent = self._normal(tuple(self.mean.shape))
+        return Draws(latent, [self._normal(self.points_shape) for _ in self.Ys])
+
+    def bound(self, draws: Draws) -> Scalar:
+        """Estimate the evidence lower bound: one draw of X for all views, every term weighed by one."""
+        std = positive(self.raw_std)
+        X = self.mean + std * draws.latent
+        kl = 0.5 * (std**2 + self.mean**2 - torch.log(std**2) - 1).sum()
+        terms = [
+            log_evidence(Y, features(X, mixture, eps), positive(raw_noise))  # pyright: ignore[reportArgumentType]
+            for Y, mixture, eps, raw_noise in zip(self.Ys, self.mixtures, draws.spectral, self.raw_noise, strict=True)
+        ]
+        return torch.stack(terms).sum() - kl
+
+    def step(self) -> float:
+        """Take one step of Adam on all parameters, and give the bound before it."""
+        self.optimiser.zero_grad()
+        loss = -self.bound(self.draw())
+        loss.backward()
+        self.optimiser.step()
+        return -loss.item()
+
+    def fit(self, n_steps: int, watch: Callable[[int, float], None]) -> None:
+        """Take many steps; `watch` hears the number of steps taken and the bound."""
+        for step in range(n_steps):
+            watch(step + 1, self.step())
+
+    def _normal(self, shape: tuple[int, ...]) -> Tensor:
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64, device=self.mean.device)
