@@ -1,11 +1,11 @@
 """Finished cells of a benchmark, one JSON line each, so that an interrupted run goes on where it stopped."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from mvlvm.benchmarks.lines import append_line, read_lines
 
 Key = tuple[str, str, int]
 
@@ -52,24 +52,12 @@ class CellFile:
 
     def read(self) -> dict[Key, Cell]:
         """Give the finished cells of this version."""
-        cells = {}
-        for number, line in enumerate(self._text().splitlines(), start=1):
-            try:
-                cell = Cell(**json.loads(line))
-            except (json.JSONDecodeError, TypeError):
-                print(f"{self.path}: line {number} is no cell and does not count", file=sys.stderr)
-                continue
-            if cell.version == self.version:
-                cells[cell.key] = cell
-        return cells
+        cells = read_lines(self.path, lambda fields: Cell(**fields))
+        return {cell.key: cell for cell in cells if cell.version == self.version}
 
     def append(self, cell: Cell) -> None:
         """Add a finished cell; a line that an interruption cut short is closed first."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = self._text()
-        closing = "\n" if text and not text.endswith("\n") else ""
-        with self.path.open("a") as file:
-            file.write(f"{closing}{json.dumps(asdict(cell), allow_nan=False)}\n")
+        append_line(self.path, asdict(cell))
 
     def merge(self, others: Sequence[Path]) -> int:
         """Take over the cells that other files have finished for this version, and give how many of them are new.
@@ -82,9 +70,6 @@ class CellFile:
         for cell in new:
             self.append(cell)
         return len(new)
-
-    def _text(self) -> str:
-        return self.path.read_text() if self.path.exists() else ""
 
 
 def whole_seeds(cells: Mapping[Key, Cell], experiment: str, methods: list[str]) -> dict[int, dict[str, Cell]]:
