@@ -22,7 +22,7 @@ _GPYTORCH_LEARNING_RATE = 0.01
 _ROWS_AT_ONCE = 500
 
 
-class _TimeIsUp(Exception):
+class _TimeIsUpError(Exception):
     """Ends an optimiser that cannot be asked to stop."""
 
 
@@ -30,7 +30,7 @@ def fit_bayesian_gplvm(views: ViewArrays, task: Task) -> Fitted:
     """Fit GPy's BayesianGPLVM to all views side by side."""
     GPy = _gpy()
     Y = side_by_side(views)
-    np.random.seed(task.seed)  # it draws from NumPy's global generator  # noqa: NPY002
+    np.random.seed(task.seed)  # it draws from NumPy's global generator
     model = GPy.models.BayesianGPLVM(Y, task.n_components, num_inducing=min(_N_INDUCING, len(Y)))
     stopped, n_steps = _optimise(model, task)
     rebuilt = apart(np.asarray(model.predict(model.X)[0]), views)
@@ -91,7 +91,7 @@ def _gpy() -> Any:
 
 def _mrd(views: ViewArrays, task: Task) -> tuple[Any, bool, int]:
     GPy = _gpy()
-    np.random.seed(task.seed)  # noqa: NPY002
+    np.random.seed(task.seed)
     n_inducing = min(_N_INDUCING, len(next(iter(views.values()))))
     model = GPy.models.MRD(list(views.values()), task.n_components, num_inducing=n_inducing, Ynames=list(views))
     stopped, n_steps = _optimise(model, task)
@@ -105,14 +105,14 @@ def _optimise(model: Any, task: Task) -> tuple[bool, int]:
     def counted(x: np.ndarray) -> Any:
         nonlocal n_evaluations
         if time.perf_counter() - begin > task.limit_s:
-            raise _TimeIsUp
+            raise _TimeIsUpError
         n_evaluations += 1
         return original(x)
 
     vars(model)["_objective_grads"] = counted
     try:
         model.optimize(messages=False, max_iters=task.n_steps or _GPY_ITERATIONS)
-    except _TimeIsUp:
+    except _TimeIsUpError:
         return True, n_evaluations
     return False, n_evaluations
 

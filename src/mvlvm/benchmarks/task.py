@@ -51,7 +51,8 @@ class Task:
         data = self.data
         size = "all" if data.n_samples is None else str(data.n_samples)
         shape = f" M={data.n_columns} V={data.n_views}" if data.name == "low-rank" else ""
-        return f"{data.name} N={size}{shape} D={self.n_components} Q={self.n_mixtures} P={self.n_points}"
+        precision = "" if self.dtype == "auto" else f" {self.dtype}"
+        return f"{data.name} N={size}{shape} D={self.n_components} Q={self.n_mixtures} P={self.n_points}{precision}"
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON takes it."""

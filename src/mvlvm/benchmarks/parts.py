@@ -1,0 +1,95 @@
+"""Where the time of one step goes, and how far it is from the least that the arithmetic takes.
+
+The profiler sees a whole fit. What a step takes is the difference between a long fit and a short one, divided by the
+steps between them, so that all that is done once cancels.
+"""
+
+import time
+from collections import Counter
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from mvlvm.benchmarks.fitted import ViewArrays
+from mvlvm.benchmarks.growth import seconds_per_step
+from mvlvm.benchmarks.machine import wait_for
+from mvlvm.benchmarks.own import estimator, quietly
+from mvlvm.benchmarks.task import Task
+
+# Words in the names of operators and kernels, in the order in which they are looked for.
+PARTS = {
+    "optimiser": ("adam", "_foreach", "addcdiv", "lerp", "optimizer"),
+    "factorisations": ("cholesky", "triangular", "linalg", "potrf", "potri", "trsm", "trtri", "getrf", "syevd"),
+    "products": ("::mm", "addmm", "bmm", "baddbmm", "matmul", "gemm", "syrk", "cutlass", "xmma", "::dot", "gemv",
+                 "::mv", "addmv"),
+    "features": ("cos", "sin", "triton", "fused"),
+    "draws": ("normal", "rand", "philox", "distribution"),
+    "copies": ("copy", "memcpy", "memset", "::to", "clone", "cat", "fill", "zero", "empty", "contiguous"),
+}  # fmt: skip
+_PASSES = "other passes"
+_REST = "not in torch"
+_SHORT = 2
+_RATE_ROUNDS = 5
+
+
+def part_of(operator: str) -> str:
+    """Give the part of a step that an operator or a kernel belongs to."""
+    name = operator.lower()
+    return next((part for part, words in PARTS.items() if any(word in name for word in words)), _PASSES)
+
+
+def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
+    """Give seconds of every part of a step, operations counted, and the rate of a matrix product beside it."""
+    n_steps = task.n_steps or 20
+    with quietly():
+        est = estimator(task, n_steps).fit(views)
+    step = seconds_per_step(est.history_["seconds"].tolist(), warm_up=n_steps // 3)
+    (long, done), (short, done_before) = (_profiled(views, task, n) for n in (n_steps + _SHORT, _SHORT))
+    parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
+    parts[_REST] = max(0.0, step - sum(parts.values()))
+    counted, rate = (done - done_before) / n_steps, product_rate(len(next(iter(views.values()))), task)
+    formula = plain_operations(views, task)
+    needed = counted or formula
+    return {
+        "parts": parts, "seconds_per_step": step, "operations": needed, "operations_by_formula": formula,
+        "product_rate": rate, "least_seconds": needed / rate, "stopped": False,
+    }  # fmt: skip
+
+
+def plain_operations(views: ViewArrays, task: Task) -> float:
+    """Count the floating point operations of the products of one step with analytic gradients, all columns kept.
+
+    Phi' Phi and Phi' Y forwards, Phi G and Y B' backwards, each two operations for every pair of numbers; and the
+    factorisation of an F x F matrix with its inverse.
+    """
+    F = 2 * task.n_mixtures * task.n_points
+    return float(sum(4 * len(Y) * F * (F + Y.shape[1]) + F**3 for Y in views.values()))
+
+
+def product_rate(n_rows: int, task: Task) -> float:
+    """Measure how many operations a second a float32 product of the features' shape makes, at its best."""
+    F = 2 * task.n_mixtures * task.n_points
+    Phi, times = torch.randn(n_rows, F, device=task.device), []
+    for _ in range(_RATE_ROUNDS):
+        wait_for(task.device)
+        begin = time.perf_counter()
+        torch.mm(Phi.T, Phi)
+        wait_for(task.device)
+        times.append(time.perf_counter() - begin)
+    return 2 * n_rows * F**2 / min(times)
+
+
+def _profiled(views: ViewArrays, task: Task, n_steps: int) -> tuple[Counter[str], float]:
+    """Give the seconds of every part of a whole fit, and the operations that the profiler has counted."""
+    on_gpu = task.device == "cuda"
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
+    with quietly(), profile(activities=activities, with_flops=True, record_shapes=True) as found:
+        estimator(task, n_steps).fit(views)
+        wait_for(task.device)
+    seconds, operations = Counter(dict.fromkeys([*PARTS, _PASSES], 0.0)), 0.0
+    for event in found.key_averages():
+        spent = event.self_device_time_total if on_gpu else event.self_cpu_time_total
+        seconds[part_of(event.key)] += spent / 1e6
+        operations += event.flops or 0
+    return seconds, operations

@@ -1,0 +1,214 @@
+"""What is measured: the tasks of every experiment, on a processor, on a GPU, and in seconds for a trial."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mvlvm.benchmarks.data import LOW_RANK, MNIST_WITH_LABELS, DataSpec
+from mvlvm.benchmarks.methods import METHODS
+from mvlvm.benchmarks.task import Task
+
+EXPERIMENTS = ("steps", "accuracy", "quality", "growth", "peers", "walltime", "profile")
+
+# The paper's 1-NN accuracy on MNIST with the label as a view; and what its single-view table has for R-MNIST, rounded.
+MNIST_TARGET = 0.8272
+R_MNIST_TARGET = 0.79
+GPU_TARGET = 0.85
+N_MNIST = 70_000
+_N_MILLION = 1_000_000
+_OWN_CHECKPOINTS = (50, 100, 200, 300, 500, 700, 0)
+# Plain steps are slow and go on from checkpoint to checkpoint; they are judged ever more seldom.
+_NAIVE_CHECKPOINTS = tuple(sorted({round(10 * 1.15**k) for k in range(50)} | {10_000}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quality:
+    """A curve of quality against seconds: on what, for whom, how far."""
+
+    data: DataSpec
+    own_checkpoints: tuple[int, ...]
+    target: float | None = None
+    beside_naive: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Sizes of all experiments.
+
+    Attributes:
+        rows: rows -> steps of our own fits, on `step_data`.
+        naive_rows: rows -> steps of the plain transcription.
+        step_data: the data of steps and of growth with rows.
+        accuracy_rows: of the comparison of precisions.
+        accuracy_steps: steps after which it is made.
+        growth_rows: rows -> steps.
+        around: the data around which everything else grows, one at a time.
+        growth: axis -> sizes: "M" columns, "V" views, "Q" mixtures, "P" spectral points.
+        growth_steps: steps at each of them.
+        quality: the curves.
+        peers: data on which all methods are compared.
+        methods: which methods.
+        walltime_rows: numbers of rows at which whole fits are timed, on `step_data`.
+        profile_rows: of the step that is taken apart.
+        profile_steps: steps to take it apart.
+        n_steps: limit to the steps of methods in a trial.
+        limit_s: seconds after which a method is stopped.
+        device: "cpu" or "cuda".
+    """
+
+    rows: dict[int, int]
+    naive_rows: dict[int, int]
+    step_data: str = MNIST_WITH_LABELS
+    accuracy_rows: int
+    accuracy_steps: int = 200
+    growth_rows: dict[int, int]
+    around: DataSpec
+    growth: dict[str, tuple[int, ...]]
+    growth_steps: int = 30
+    quality: Sequence[Quality]
+    peers: Sequence[DataSpec]
+    methods: Sequence[str] = tuple(METHODS)
+    walltime_rows: Sequence[int]
+    profile_rows: Sequence[int]
+    profile_steps: int = 20
+    n_steps: int | None = None
+    limit_s: float = 600.0
+    device: str = "cpu"
+
+
+_PEER_DATA = (DataSpec(name="r-mnist"), DataSpec(name="digits-halves"), DataSpec(name="bridges"))
+_PEER_CURVES = tuple(Quality(data=data, own_checkpoints=_OWN_CHECKPOINTS) for data in _PEER_DATA[1:])
+_GROWTH = {"M": (50, 100, 200, 400, 800, 1600), "V": (1, 2, 4, 8), "Q": (1, 2, 4, 8), "P": (25, 50, 100, 200)}
+_R_MNIST = Quality(
+    data=_PEER_DATA[0], own_checkpoints=_OWN_CHECKPOINTS, target=R_MNIST_TARGET, beside_naive=True
+)  # fmt: skip
+
+CPU = Plan(
+    rows={1000: 120, 10_000: 45, N_MNIST: 12}, naive_rows={1000: 60, 10_000: 21, N_MNIST: 9},
+    accuracy_rows=10_000, accuracy_steps=100,
+    growth_rows={1000: 120, 3000: 90, 10_000: 45, 30_000: 21, 100_000: 12},
+    around=DataSpec(name=LOW_RANK, n_samples=5000, n_columns=100, n_views=2), growth=_GROWTH,
+    quality=[
+        _R_MNIST,
+        Quality(data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST), own_checkpoints=(25, 50, 75, 100, 150, 200, 300),
+                target=MNIST_TARGET, beside_naive=True),
+        *_PEER_CURVES,
+    ],
+    peers=_PEER_DATA, walltime_rows=(500, 1000, 2000, 5000, 10_000, 20_000), profile_rows=(1000, 10_000, N_MNIST),
+)  # fmt: skip
+
+CUDA = replace(
+    CPU, device="cuda",
+    rows={1000: 600, 10_000: 600, N_MNIST: 300, _N_MILLION: 60}, naive_rows={1000: 200, 10_000: 100, N_MNIST: 40},
+    accuracy_rows=N_MNIST, accuracy_steps=200,
+    growth_rows={1000: 600, 10_000: 600, 100_000: 200, 300_000: 100, _N_MILLION: 60}, growth_steps=300,
+    quality=[
+        _R_MNIST,
+        Quality(data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST), own_checkpoints=(50, 100, 150, 200, 250, 300),
+                target=GPU_TARGET, beside_naive=True),
+        *_PEER_CURVES,
+    ],
+    walltime_rows=(500, 1000, 2000, 5000, 10_000, 20_000, N_MNIST), profile_steps=100,
+    methods=("ours", "naive", "GPyTorch BayesianGPLVM"),
+)  # fmt: skip
+
+_TRIAL_DATA = DataSpec(name="digits-halves", n_samples=120)
+TRIAL = Plan(
+    rows={60: 6, 120: 6}, naive_rows={60: 6, 120: 6}, step_data=LOW_RANK, accuracy_rows=60, accuracy_steps=6,
+    growth_rows={60: 6, 120: 6}, around=DataSpec(name=LOW_RANK, n_samples=60, n_columns=6, n_views=2),
+    growth={"M": (6, 8)}, growth_steps=6,
+    quality=[Quality(data=_TRIAL_DATA, own_checkpoints=(5, 10), target=0.05, beside_naive=True)],
+    peers=[_TRIAL_DATA], methods=("ours", "PCA"), walltime_rows=(60, 120), profile_rows=(60,), profile_steps=6,
+    n_steps=5, limit_s=30.0,
+)  # fmt: skip
+
+
+def plan_for(device: str, *, trial: bool, limit_s: float | None = None) -> Plan:
+    """Give the plan for a device, or a trial of seconds."""
+    plan = replace(TRIAL, device=device) if trial else CUDA if device == "cuda" else CPU
+    return plan if limit_s is None else replace(plan, limit_s=limit_s)
+
+
+def tasks_of(plan: Plan, experiment: str) -> list[Task]:
+    """Give the tasks of an experiment, those of ours and of others beside each other in time."""
+    tasks = {
+        "steps": _step_tasks, "accuracy": _accuracy_tasks, "quality": _quality_tasks, "growth": _growth_tasks,
+        "peers": _peer_tasks, "walltime": _walltime_tasks, "profile": _profile_tasks,
+    }[experiment](plan)  # fmt: skip
+    return [replace(task, device=plan.device, limit_s=plan.limit_s) for task in tasks]
+
+
+def growth_axis(plan: Plan, axis: str) -> list[Task]:
+    """Give the tasks along which one size grows; "N" is rows."""
+    if axis == "N":
+        return [
+            Task(experiment="growth", method="ours", data=DataSpec(name=plan.step_data, n_samples=n), n_steps=steps)
+            for n, steps in plan.growth_rows.items()
+        ]
+    base = Task(experiment="growth", method="ours", data=plan.around, n_steps=plan.growth_steps)
+    change = {
+        "M": lambda size: replace(base, data=replace(plan.around, n_columns=size)),
+        "V": lambda size: replace(base, data=replace(plan.around, n_views=size)),
+        "Q": lambda size: replace(base, n_mixtures=size),
+        "P": lambda size: replace(base, n_points=size),
+    }[axis]
+    return [change(size) for size in plan.growth[axis]]
+
+
+def _step_tasks(plan: Plan) -> list[Task]:
+    tasks = []
+    for n, steps in plan.rows.items():
+        task = Task(experiment="steps", method="ours", data=DataSpec(name=plan.step_data, n_samples=n), n_steps=steps)
+        tasks.append(task)
+        if n in plan.naive_rows:
+            tasks.append(replace(task, method="naive", n_steps=plan.naive_rows[n]))
+    return tasks
+
+
+def _accuracy_tasks(plan: Plan) -> list[Task]:
+    data = DataSpec(name=plan.step_data, n_samples=plan.accuracy_rows)
+    task = Task(experiment="accuracy", method="ours", data=data, n_steps=plan.accuracy_steps)
+    return [task, replace(task, dtype="float64")]
+
+
+def _quality_tasks(plan: Plan) -> list[Task]:
+    tasks = []
+    for curve in plan.quality:
+        own = Task(
+            experiment="quality", method="ours", data=curve.data, checkpoints=curve.own_checkpoints, target=curve.target
+        )
+        tasks.append(own)
+        if curve.beside_naive:
+            most = max(curve.own_checkpoints) if plan.n_steps else 10_000
+            checkpoints = tuple(k for k in _NAIVE_CHECKPOINTS if k <= most)
+            tasks.append(replace(own, method="naive", checkpoints=checkpoints))
+    return tasks
+
+
+def _growth_tasks(plan: Plan) -> list[Task]:
+    """Give every axis; where they cross is measured once."""
+    return list(dict.fromkeys(task for axis in ("N", *plan.growth) for task in growth_axis(plan, axis)))
+
+
+def _peer_tasks(plan: Plan) -> list[Task]:
+    return [
+        Task(experiment="peers", method=method, data=data, n_steps=plan.n_steps)
+        for data in plan.peers
+        for method in plan.methods
+    ]
+
+
+def _walltime_tasks(plan: Plan) -> list[Task]:
+    return [
+        Task(
+            experiment="walltime", method=method, data=DataSpec(name=plan.step_data, n_samples=n), n_steps=plan.n_steps
+        )
+        for n in plan.walltime_rows
+        for method in plan.methods
+    ]
+
+
+def _profile_tasks(plan: Plan) -> list[Task]:
+    return [
+        Task(experiment="profile", method="ours", data=DataSpec(name=plan.step_data, n_samples=n), n_steps=plan.profile_steps)
+        for n in plan.profile_rows
+    ]  # fmt: skip
