@@ -1,6 +1,5 @@
 """What pages of results share: tables and verdicts from finished cells, between hand-written text."""
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -8,9 +7,9 @@ from math import inf
 import numpy as np
 
 from cells import Cell
+from mvlvm.benchmarks.markdown import filled, markdown
 
 _NOTHING = "-"
-_WIDTH = 120
 TRIAL = """
 **A trial of the script with hardly any training. The numbers mean nothing.**
 """
@@ -130,12 +129,6 @@ def section_text(section: Section, results: Results, claims: Sequence[Claim] = (
     return "\n\n".join(parts)
 
 
-def filled(text: str) -> str:
-    """Break the lines of every paragraph anew."""
-    paragraphs = [paragraph.strip() for paragraph in text.split("\n\n")]
-    return "\n\n".join(textwrap.fill(paragraph, _WIDTH, break_on_hyphens=False) for paragraph in paragraphs)
-
-
 def table(section: Section, results: Results) -> str:
     """Give a row for every method and a column for every number, and the time it took."""
     rows = [["method", *section.columns.values(), "seconds in all"]]
@@ -179,9 +172,3 @@ def verdicts(claims: Sequence[Claim], results: Mapping[str, Results]) -> str:
         else:
             rows.append([claim.experiment, claim.asked, _NOTHING, "not run yet"])
     return f"## In short\n\n{markdown(rows)}"
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Give a table; the first row is its head."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])

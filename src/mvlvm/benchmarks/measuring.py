@@ -79,6 +79,8 @@ def measure_profile(task: Task) -> Numbers:
 
 def _try_out(task: Task, fit: Callable[[ViewArrays, Task], Fitted]) -> None:
     """Fit a few rows first: importing, compiling and starting a GPU are not what is measured."""
+    if not task.warm_up:
+        return
     fields = {**task.as_json(), "n_steps": _TRIAL_STEPS, "n_components": 2}
     fit(load_data(_TRIAL).views, Task.from_json(fields))
     wait_for(task.device)

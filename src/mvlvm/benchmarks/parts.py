@@ -1,11 +1,12 @@
 """Where the time of one step goes, and how far it is from the least that the arithmetic takes.
 
-The profiler sees a whole fit. What a step takes is the difference between a long fit and a short one, divided by the
-steps between them, so that all that is done once cancels.
+What a step takes is the difference between many steps and a few, divided by the steps between them, so that all that
+is done once cancels.
 """
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,8 +15,9 @@ from torch.profiler import ProfilerActivity, profile
 from mvlvm.benchmarks.fitted import ViewArrays
 from mvlvm.benchmarks.growth import seconds_per_step
 from mvlvm.benchmarks.machine import wait_for
-from mvlvm.benchmarks.own import estimator, quietly
 from mvlvm.benchmarks.task import Task
+from mvlvm.benchmarks.untrained import ready_to_train
+from mvlvm.training.history import History
 
 # Words in the names of operators and kernels, in the order in which they are looked for.
 PARTS = {
@@ -41,11 +43,9 @@ def part_of(operator: str) -> str:
 
 def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
     """Give seconds of every part of a step, operations counted, and the rate of a matrix product beside it."""
-    n_steps = task.n_steps or 20
-    with quietly():
-        est = estimator(task, n_steps).fit(views)
-    step = seconds_per_step(est.history_["seconds"].tolist(), warm_up=n_steps // 3)
-    (long, done), (short, done_before) = (_profiled(views, task, n) for n in (n_steps + _SHORT, _SHORT))
+    n_steps, train = task.n_steps or 20, ready_to_train(views, task)
+    step = seconds_per_step(train(n_steps).seconds, warm_up=n_steps // 3)
+    (long, done), (short, done_before) = (_profiled(train, n, task.device) for n in (n_steps + _SHORT, _SHORT))
     parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
     parts[_REST] = max(0.0, step - sum(parts.values()))
     counted, rate = (done - done_before) / n_steps, product_rate(len(next(iter(views.values()))), task)
@@ -80,13 +80,13 @@ def product_rate(n_rows: int, task: Task) -> float:
     return 2 * n_rows * F**2 / min(times)
 
 
-def _profiled(views: ViewArrays, task: Task, n_steps: int) -> tuple[Counter[str], float]:
-    """Give the seconds of every part of a whole fit, and the operations that the profiler has counted."""
-    on_gpu = task.device == "cuda"
+def _profiled(train: Callable[[int], History], n_steps: int, device: str) -> tuple[Counter[str], float]:
+    """Give the seconds of every part of some steps, and the operations that the profiler has counted."""
+    on_gpu = device == "cuda"
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
-    with quietly(), profile(activities=activities, with_flops=True, record_shapes=True) as found:
-        estimator(task, n_steps).fit(views)
-        wait_for(task.device)
+    with profile(activities=activities, with_flops=True, record_shapes=True) as found:
+        train(n_steps)
+        wait_for(device)
     seconds, operations = Counter(dict.fromkeys([*PARTS, _PASSES], 0.0)), 0.0
     for event in found.key_averages():
         spent = event.self_device_time_total if on_gpu else event.self_cpu_time_total

@@ -53,6 +53,7 @@ class Plan:
         n_steps: limit to the steps of methods in a trial.
         limit_s: seconds after which a method is stopped.
         device: "cpu" or "cuda".
+        warm_up: whether a few rows are fitted before anything is measured.
     """
 
     rows: dict[int, int]
@@ -73,10 +74,12 @@ class Plan:
     n_steps: int | None = None
     limit_s: float = 600.0
     device: str = "cpu"
+    warm_up: bool = True
 
 
 _PEER_DATA = (DataSpec(name="r-mnist"), DataSpec(name="digits-halves"), DataSpec(name="bridges"))
 _PEER_CURVES = tuple(Quality(data=data, own_checkpoints=_OWN_CHECKPOINTS) for data in _PEER_DATA[1:])
+_MNIST = DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST)
 _GROWTH = {"M": (50, 100, 200, 400, 800, 1600), "V": (1, 2, 4, 8), "Q": (1, 2, 4, 8), "P": (25, 50, 100, 200)}
 _R_MNIST = Quality(
     data=_PEER_DATA[0], own_checkpoints=_OWN_CHECKPOINTS, target=R_MNIST_TARGET, beside_naive=True
@@ -89,8 +92,7 @@ CPU = Plan(
     around=DataSpec(name=LOW_RANK, n_samples=5000, n_columns=100, n_views=2), growth=_GROWTH,
     quality=[
         _R_MNIST,
-        Quality(data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST), own_checkpoints=(25, 50, 75, 100, 150, 200, 300),
-                target=MNIST_TARGET, beside_naive=True),
+        Quality(data=_MNIST, own_checkpoints=(25, 50, 75, 100, 150, 200, 300), target=MNIST_TARGET, beside_naive=True),
         *_PEER_CURVES,
     ],
     peers=_PEER_DATA, walltime_rows=(500, 1000, 2000, 5000, 10_000, 20_000), profile_rows=(1000, 10_000, N_MNIST),
@@ -103,8 +105,7 @@ CUDA = replace(
     growth_rows={1000: 600, 10_000: 600, 100_000: 200, 300_000: 100, _N_MILLION: 60}, growth_steps=300,
     quality=[
         _R_MNIST,
-        Quality(data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST), own_checkpoints=(50, 100, 150, 200, 250, 300),
-                target=GPU_TARGET, beside_naive=True),
+        Quality(data=_MNIST, own_checkpoints=(50, 100, 150, 200, 250, 300), target=GPU_TARGET, beside_naive=True),
         *_PEER_CURVES,
     ],
     walltime_rows=(500, 1000, 2000, 5000, 10_000, 20_000, N_MNIST), profile_steps=100,
@@ -113,12 +114,12 @@ CUDA = replace(
 
 _TRIAL_DATA = DataSpec(name="digits-halves", n_samples=120)
 TRIAL = Plan(
-    rows={60: 6, 120: 6}, naive_rows={60: 6, 120: 6}, step_data=LOW_RANK, accuracy_rows=60, accuracy_steps=6,
-    growth_rows={60: 6, 120: 6}, around=DataSpec(name=LOW_RANK, n_samples=60, n_columns=6, n_views=2),
+    rows={60: 6}, naive_rows={60: 6}, step_data=LOW_RANK, accuracy_rows=60, accuracy_steps=6,
+    growth_rows={60: 6, 90: 6}, around=DataSpec(name=LOW_RANK, n_samples=60, n_columns=6, n_views=2),
     growth={"M": (6, 8)}, growth_steps=6,
     quality=[Quality(data=_TRIAL_DATA, own_checkpoints=(5, 10), target=0.05, beside_naive=True)],
-    peers=[_TRIAL_DATA], methods=("ours", "PCA"), walltime_rows=(60, 120), profile_rows=(60,), profile_steps=6,
-    n_steps=5, limit_s=30.0,
+    peers=[_TRIAL_DATA], methods=("ours", "PCA"), walltime_rows=(60,), profile_rows=(60,), profile_steps=6,
+    n_steps=5, limit_s=30.0, warm_up=False,
 )  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def tasks_of(plan: Plan, experiment: str) -> list[Task]:
         "steps": _step_tasks, "accuracy": _accuracy_tasks, "quality": _quality_tasks, "growth": _growth_tasks,
         "peers": _peer_tasks, "walltime": _walltime_tasks, "profile": _profile_tasks,
     }[experiment](plan)  # fmt: skip
-    return [replace(task, device=plan.device, limit_s=plan.limit_s) for task in tasks]
+    return [replace(task, device=plan.device, limit_s=plan.limit_s, warm_up=plan.warm_up) for task in tasks]
 
 
 def growth_axis(plan: Plan, axis: str) -> list[Task]:
@@ -198,17 +199,14 @@ def _peer_tasks(plan: Plan) -> list[Task]:
 
 
 def _walltime_tasks(plan: Plan) -> list[Task]:
+    sizes = [DataSpec(name=plan.step_data, n_samples=n) for n in plan.walltime_rows]
     return [
-        Task(
-            experiment="walltime", method=method, data=DataSpec(name=plan.step_data, n_samples=n), n_steps=plan.n_steps
-        )
-        for n in plan.walltime_rows
+        Task(experiment="walltime", method=method, data=data, n_steps=plan.n_steps)
+        for data in sizes
         for method in plan.methods
     ]
 
 
 def _profile_tasks(plan: Plan) -> list[Task]:
-    return [
-        Task(experiment="profile", method="ours", data=DataSpec(name=plan.step_data, n_samples=n), n_steps=plan.profile_steps)
-        for n in plan.profile_rows
-    ]  # fmt: skip
+    sizes = [DataSpec(name=plan.step_data, n_samples=n) for n in plan.profile_rows]
+    return [Task(experiment="profile", method="ours", data=data, n_steps=plan.profile_steps) for data in sizes]

@@ -58,11 +58,13 @@ class Run:
     Attributes:
         file: where outcomes are kept.
         again: whether to run what has finished before.
+        measure: gives the status, numbers and note of a task.
         began: when.
     """
 
     file: OutcomeFile
     again: bool = False
+    measure: Callable[[Task], dict[str, Any]] = field(default_factory=lambda: in_fresh_process)
     began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def all(self, tasks: Sequence[Task], say: Say) -> None:
@@ -75,7 +77,7 @@ class Run:
                 say(known)
                 continue
             too_much = next((before for before in found.values() if _was_too_much(before, task, machine)), None)
-            answer = _not_tried(too_much) if too_much else in_fresh_process(task)
+            answer = _not_tried(too_much) if too_much else self.measure(task)
             outcome = Outcome(task=task, machine=machine, version=mvlvm.__version__, run=self.began, **answer)
             self.file.append(outcome)
             found[outcome.key] = outcome

@@ -29,6 +29,7 @@ class Task:
         limit_s: seconds after which it is stopped.
         device: "cpu" or "cuda".
         seed: of the data and the fit.
+        warm_up: whether a few rows are fitted first, so that imports and compilers do not count.
     """
 
     experiment: str
@@ -44,6 +45,7 @@ class Task:
     limit_s: float = 600.0
     device: str = "cpu"
     seed: int = 0
+    warm_up: bool = True
 
     @property
     def case(self) -> str:

@@ -4,6 +4,7 @@ import typer
 
 from mvlvm import __version__
 from mvlvm.cli import data
+from mvlvm.cli.bench import bench
 from mvlvm.cli.demo import demo
 
 app = typer.Typer(
@@ -26,4 +27,5 @@ def main(
 
 
 app.command(name="demo")(demo)
+app.command(name="bench")(bench)
 app.add_typer(data.app, name="data")

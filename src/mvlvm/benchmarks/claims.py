@@ -1,0 +1,174 @@
+"""What is promised of speed and memory, beside what was measured."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mvlvm.benchmarks.curve import first_to_reach
+from mvlvm.benchmarks.data import MNIST_WITH_LABELS, DataSpec
+from mvlvm.benchmarks.markdown import duration, size
+from mvlvm.benchmarks.plan import CUDA, GPU_TARGET, MNIST_TARGET, N_MNIST, R_MNIST_TARGET, tasks_of
+from mvlvm.benchmarks.results import Results
+from mvlvm.benchmarks.standing import standings
+from mvlvm.benchmarks.task import Task
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number in words, and whether it is what was promised."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A promise that can be measured; None of it where it has not been."""
+
+    device: str
+    asked: str
+    measure: Callable[[Results], Measured | None]
+
+
+def all_claims() -> list[Claim]:
+    """Give every promise, those for a processor first."""
+    steps = [_step_ratio(1000, 3.0), _step_ratio(10_000, 5.0), _step_ratio(N_MNIST, 5.0)]
+    on_gpu = [_step_time(N_MNIST, 1.6e-3), _precision(), _training_time(), _step_time(1_000_000, 20e-3),
+              _gpu_memory(1_000_000, 10e9), _step_time(1000, 0.6e-3), _slope("cuda", 1_000_000)]  # fmt: skip
+    return [*steps, *_memory(), _r_mnist(), _mnist(), _slope("cpu", 100_000), _peers(), *on_gpu]
+
+
+def _steps(n_samples: int, method: str = "ours") -> Task:
+    return Task(experiment="steps", method=method, data=DataSpec(name=MNIST_WITH_LABELS, n_samples=n_samples))
+
+
+def _step_ratio(n_samples: int, at_least: float) -> Claim:
+    def measure(results: Results) -> Measured | None:
+        pair = results.pair(_steps(n_samples), _steps(n_samples, "naive"), "cpu")
+        if pair is None:
+            return None
+        ours, plain = (outcome.numbers["seconds_per_step"] for outcome in pair)
+        text = f"{plain / ours:.1f} times ({duration(ours)} against {duration(plain)})"
+        return Measured(text, plain >= at_least * ours)
+
+    return Claim("cpu", f"a step at N = {n_samples:,}, {at_least:g} times as fast as the plain transcription", measure)
+
+
+def _memory() -> list[Claim]:
+    def share(results: Results) -> Measured | None:
+        pair = results.pair(_steps(N_MNIST), _steps(N_MNIST, "naive"), "cpu")
+        if pair is None:
+            return None
+        ours, plain = (outcome.numbers["peak_bytes"] for outcome in pair)
+        return Measured(f"{ours / plain:.2f} ({size(ours)} against {size(plain)})", ours <= plain / 3)
+
+    def total(results: Results) -> Measured | None:
+        peak = results.number(_steps(N_MNIST), "cpu", "peak_bytes")
+        return None if peak is None else Measured(size(peak), peak <= 1.2e9)
+
+    return [
+        Claim("cpu", f"a third of its peak memory at N = {N_MNIST:,}", share),
+        Claim("cpu", f"a fit at N = {N_MNIST:,} in 1.2 GB beyond the data", total),
+    ]
+
+
+def _r_mnist() -> Claim:
+    task = Task(experiment="quality", method="ours", data=DataSpec(name="r-mnist"))
+
+    def measure(results: Results) -> Measured | None:
+        curve = results.number(task, "cpu", "curve")
+        if curve is None:
+            return None
+        point = first_to_reach(curve, R_MNIST_TARGET)
+        if point is None:
+            return Measured(f"not reached; {100 * max(p['quality'] for p in curve):.1f} % at best", False)
+        text = f"{duration(point['seconds'])} ({100 * point['quality']:.1f} % after {point['n_steps']} steps)"
+        return Measured(text, point["seconds"] < 15)
+
+    return Claim("cpu", "R-MNIST to 79 % 1-NN in under 15 s, the whole fit", measure)
+
+
+def _mnist() -> Claim:
+    ours = Task(experiment="quality", method="ours", data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST))
+
+    def measure(results: Results) -> Measured | None:
+        pair = results.pair(ours, replace(ours, method="naive"), "cpu")
+        if pair is None:
+            return None
+        mine, plain = (first_to_reach(outcome.numbers["curve"], MNIST_TARGET) for outcome in pair)
+        if mine is None:
+            return Measured("not reached", False)
+        most = pair[1].numbers["curve"][-1]["seconds"]  # where it was stopped, it would have taken longer still
+        seconds = most if plain is None else plain["seconds"]
+        beyond = "more than " if plain is None else ""
+        text = f"1/{seconds / mine['seconds']:.1f} ({duration(mine['seconds'])} against {beyond}{duration(seconds)})"
+        return Measured(text, 8 * mine["seconds"] <= seconds)
+
+    asked = "MNIST with labels to 82.72 % 1-NN, the whole fit, in 1/8 of the time of the plain transcription"
+    return Claim("cpu", asked, measure)
+
+
+def _peers() -> Claim:
+    def measure(results: Results) -> Measured | None:
+        promised = [standing for standing in standings(results, "cpu") if standing.must_be_behind]
+        if not promised:
+            return None
+        ahead = sum(standing.we_are_ahead for standing in promised)
+        return Measured(f"{ahead} of {len(promised)} comparisons", ahead == len(promised))
+
+    asked = "sooner at equal or better 1-NN accuracy than every Gaussian process and factor analysis method"
+    return Claim("cpu", asked, measure)
+
+
+def _slope(device: str, up_to: int) -> Claim:
+    def measure(results: Results) -> Measured | None:
+        growth = results.growth("N", device)
+        if growth is None or growth.sizes[-1] < up_to:
+            return None
+        return Measured(f"{growth.slope:.2f}", growth.slope <= 1.05)
+
+    return Claim(device, f"cost of a step from N = 1,000 to {up_to:,}: log-log slope at most 1.05", measure)
+
+
+def _step_time(n_samples: int, at_most: float) -> Claim:
+    def measure(results: Results) -> Measured | None:
+        seconds = results.number(_steps(n_samples), "cuda", "seconds_per_step")
+        return None if seconds is None else Measured(duration(seconds), seconds <= at_most)
+
+    return Claim("cuda", f"a step at N = {n_samples:,} in {duration(at_most)}", measure)
+
+
+def _gpu_memory(n_samples: int, at_most: float) -> Claim:
+    def measure(results: Results) -> Measured | None:
+        peak = results.number(_steps(n_samples), "cuda", "peak_bytes")
+        return None if peak is None else Measured(size(peak), peak <= at_most)
+
+    return Claim("cuda", f"a fit at N = {n_samples:,} in {size(at_most)}", measure)
+
+
+def _precision() -> Claim:
+    auto, exact = tasks_of(CUDA, "accuracy")
+
+    def measure(results: Results) -> Measured | None:
+        bounds = [results.number(task, "cuda", "bound") for task in (auto, exact)]
+        if None in bounds:
+            return None
+        difference = abs(bounds[0] - bounds[1]) / abs(bounds[1])
+        return Measured(f"{difference:.1e}", difference <= 1e-4)
+
+    return Claim("cuda", f"the bound after {CUDA.accuracy_steps} steps within 1e-4 of that in float64", measure)
+
+
+def _training_time() -> Claim:
+    task = Task(experiment="quality", method="ours", data=DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST))
+
+    def measure(results: Results) -> Measured | None:
+        curve = results.number(task, "cuda", "curve")
+        enough = [p for p in curve or [] if p["quality"] >= GPU_TARGET]
+        if curve is None:
+            return None
+        if not enough:
+            return Measured("not reached", False)
+        seconds = min(point["training_seconds"] for point in enough)
+        return Measured(duration(seconds), seconds <= 0.5)
+
+    return Claim("cuda", f"MNIST with labels to {100 * GPU_TARGET:.0f} % 1-NN in 0.5 s of training", measure)

@@ -1,0 +1,131 @@
+"""Pictures of what fits cost: wall time, growth, quality against seconds, the parts of a step."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mvlvm.plots.style import QUALITATIVE, new_figure
+
+_OURS = "ours"
+_OURS_COLOUR = "#d55e00"
+_MARKERS = "osD^vP*X<>"
+
+
+def plot_wall_times(
+    times: Mapping[str, Mapping[int, float]], stopped: Mapping[str, Mapping[int, float]], *, title: str
+) -> Figure:
+    """Show the wall time of whole fits against the number of rows, a line for every method.
+
+    Args:
+        times: method -> rows -> seconds.
+        stopped: method -> rows -> seconds after which it was stopped, drawn as open arrows.
+        title: of the figure.
+    """
+    figure, ((panel,),) = new_figure(1, 1, panel=(6.4, 4.4))
+    for place, method in enumerate(times):
+        colour, marker = _look(method, place)
+        done = sorted(times[method].items())
+        panel.plot(*_columns(done), color=colour, marker=marker, markersize=5, label=method, linewidth=_width(method))
+        for rows, seconds in stopped.get(method, {}).items():
+            panel.plot([rows], [seconds], color=colour, marker="^", markersize=9, markerfacecolor="none")
+    _logarithmic(panel, "rows, N", "wall time (s)")
+    panel.set_title(title)
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    return figure
+
+
+def plot_growth(growths: Mapping[str, tuple[Sequence[float], Sequence[float], float]], *, title: str) -> Figure:
+    """Show how the time of a step grows, one panel per size that was changed, with the fitted line.
+
+    Args:
+        growths: what was changed -> sizes, seconds per step, and the slope of the fitted line.
+        title: of the figure.
+    """
+    figure, (axes,) = new_figure(1, len(growths), panel=(3.0, 2.9))
+    for panel, (what, (sizes, seconds, slope)) in zip(axes, growths.items(), strict=True):
+        x, y = np.asarray(sizes, dtype=float), np.asarray(seconds) * 1000
+        level = np.exp(np.mean(np.log(y) - slope * np.log(x)))
+        panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
+        panel.plot(x, y, color=_OURS_COLOUR, marker="o", markersize=5, linestyle="none")
+        _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
+        panel.legend(frameon=False, fontsize="small", loc="upper left")
+    figure.suptitle(title)
+    return figure
+
+
+def plot_quality(
+    curves: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]],
+    targets: Mapping[str, float],
+    *,
+    title: str,
+) -> Figure:
+    """Show accuracy against seconds, one panel per data set, a line for every method; single fits are points.
+
+    Args:
+        curves: data set -> method -> seconds and accuracies from 0 to 1.
+        targets: data set -> the accuracy that was asked for, drawn as a line.
+        title: of the figure.
+    """
+    figure, (axes,) = new_figure(1, len(curves), panel=(4.0, 3.4))
+    order = list(dict.fromkeys(method for by_method in curves.values() for method in by_method))
+    for panel, (data, by_method) in zip(axes, curves.items(), strict=True):
+        for method, (seconds, quality) in by_method.items():
+            colour, marker = _look(method, order.index(method))
+            panel.plot(
+                seconds, 100 * np.asarray(quality), color=colour, marker=marker, markersize=5, label=method,
+                linewidth=_width(method),
+            )  # fmt: skip
+        if data in targets:
+            panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
+        panel.set(xscale="log", xlabel="seconds", ylabel="1-NN accuracy (%)" if panel is axes[0] else "", title=data)
+        panel.grid(alpha=0.3)
+    lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines() if line.get_label() in order}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+    figure.suptitle(title)
+    return figure
+
+
+def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figure:
+    """Show the share of each part of a step, one bar per size.
+
+    Args:
+        parts: size -> part -> seconds.
+        title: of the figure.
+    """
+    figure, ((panel,),) = new_figure(1, 1, panel=(7.2, 1.4 + 0.5 * len(parts)))
+    names = list(dict.fromkeys(name for by_part in parts.values() for name in by_part))
+    colours = colormaps[QUALITATIVE]
+    left = np.zeros(len(parts))
+    for place, name in enumerate(names):
+        totals = [sum(by_part.values()) for by_part in parts.values()]
+        shares = np.array([100 * by_part.get(name, 0.0) for by_part in parts.values()]) / totals
+        panel.barh(list(parts), shares, left=left, color=colours(place), label=name, height=0.7)
+        left += shares
+    panel.set(xlim=(0, 100), xlabel="share of a step (%)", title=title)
+    panel.invert_yaxis()
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+    return figure
+
+
+def _look(method: str, place: int) -> tuple[str, str]:
+    """Give a method's colour and marker; ours stands out, the others differ in both."""
+    if method == _OURS:
+        return _OURS_COLOUR, "o"
+    red, green, blue, _ = colormaps["tab10"]([0, 2, 4, 5, 6, 7, 8, 9][place % 8])
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}", _MARKERS[place % len(_MARKERS)]
+
+
+def _width(method: str) -> float:
+    return 2.2 if method == _OURS else 1.0
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _logarithmic(panel: Axes, x: str, y: str) -> None:
+    panel.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    panel.grid(alpha=0.3, which="both", linewidth=0.5)
