@@ -8,7 +8,7 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check results-views results-likelihoods clean
+.PHONY: help demo test test-slow check results-views results-likelihoods results-speed clean
 
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
@@ -17,6 +17,7 @@ help:
 	@echo "make check      test, lint, types, import floors, doctests"
 	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
 	@echo "make results-likelihoods  measure docs/results/likelihoods.md, hours without a GPU; goes on where it stopped"
+	@echo "make results-speed  measure docs/results/speed.md beside other libraries, hours; goes on where it stopped"
 
 .venv/torch: constraints.txt
 	$(PYTHON) -m venv .venv
@@ -33,6 +34,10 @@ help:
 
 .venv/dev: .venv/test
 	$(PIP) --editable ".[dev]"
+	@touch $@
+
+.venv/bench: .venv/demo
+	$(PIP) --editable ".[bench]"
 	@touch $@
 
 .venv/baselines: .venv/demo
@@ -59,6 +64,9 @@ results-views: .venv/baselines
 
 results-likelihoods: .venv/demo
 	$(BIN)/python benchmarks/likelihoods.py
+
+results-speed: .venv/bench
+	$(BIN)/python -m mvlvm bench --out docs/results
 
 clean:
 	rm -rf .venv "$(DEMO_OUT)"

@@ -14,7 +14,7 @@ from mvlvm.benchmarks.own import estimator, naive_model, quietly
 from mvlvm.benchmarks.task import Task
 from mvlvm.evaluation import nearest_neighbour_accuracy
 
-Point = dict[str, float]
+Point = dict[str, float | int]
 
 
 def quality_curve(data: Data, task: Task) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def quality_curve(data: Data, task: Task) -> dict[str, Any]:
     }
 
 
-def first_to_reach(points: Sequence[Point], quality: float) -> Point | None:
+def first_to_reach(points: Sequence[Point], quality: float | int) -> Point | None:
     """Give the quickest point of at least this quality; None where there is none."""
     enough = [point for point in points if point["quality"] >= quality]
     return min(enough, key=lambda point: point["seconds"], default=None)

@@ -45,7 +45,7 @@ def _wall_times(results: Results, device: str) -> "Figure | None":
         elif outcome.status == STOPPED:
             times.setdefault(method, {})
             stopped.setdefault(method, {})[rows] = outcome.numbers.get("seconds", outcome.task.limit_s)
-    return plot_wall_times(times, stopped, title=f"Whole fits ({results.machine(device)})") if times else None
+    return plot_wall_times(times, stopped, title=f"Whole fits\n{results.machine(device)}") if times else None
 
 
 def _growth(results: Results, device: str) -> "Figure | None":
@@ -53,7 +53,7 @@ def _growth(results: Results, device: str) -> "Figure | None":
 
     found = {words: results.growth(axis, device) for axis, words in AXES.items()}
     growths = {words: (g.sizes, g.seconds, g.slope) for words, g in found.items() if g is not None}
-    return plot_growth(growths, title=f"Time of a step ({results.machine(device)})") if growths else None
+    return plot_growth(growths, title=f"Time of a step\n{results.machine(device)}") if growths else None
 
 
 def _quality(results: Results, device: str) -> "Figure | None":
@@ -70,7 +70,7 @@ def _quality(results: Results, device: str) -> "Figure | None":
             single = ([outcome.numbers["seconds"]], [outcome.numbers["accuracy"]])
             by_method.setdefault(outcome.task.method, single)
     targets = {"r-mnist": R_MNIST_TARGET, "mnist+label": GPU_TARGET if device == "cuda" else MNIST_TARGET}
-    title = f"Accuracy against time ({results.machine(device)})"
+    title = f"Accuracy against time\n{results.machine(device)}"
     return plot_quality(curves, targets, title=title) if curves else None
 
 
@@ -82,7 +82,7 @@ def _parts(results: Results, device: str) -> "Figure | None":
         for outcome in results.of("profile", device)
         if outcome.status == DONE
     }
-    return plot_parts(parts, title=f"Where the time of a step goes ({results.machine(device)})") if parts else None
+    return plot_parts(parts, title=f"Where the time of a step goes\n{results.machine(device)}") if parts else None
 
 
 _KINDS: dict[str, Callable[[Results, str], "Figure | None"]] = {

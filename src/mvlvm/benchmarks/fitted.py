@@ -10,6 +10,7 @@ from mvlvm.benchmarks.task import Task
 from mvlvm.views.scaling import fit_scaling
 
 ViewArrays = Mapping[str, Float[np.ndarray, "N _"]]
+NewViews = Mapping[str, Float[np.ndarray, "K _"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +44,15 @@ class Method:
         setting: how it was used, in words.
         fit: takes centred and scaled views and a task.
         predict: takes training views, one view of new rows and a task, and gives the new rows of the other view.
-        most_views: how many views it can tell apart; methods of one take all of them side by side.
+        fewest_views: how many views it needs.
     """
 
     family: str
     package: str
     setting: str
     fit: Callable[[ViewArrays, Task], Fitted]
-    predict: Callable[[ViewArrays, ViewArrays, Task], Float[np.ndarray, "K _"]] | None = None
-    most_views: int | None = None
+    predict: Callable[[ViewArrays, NewViews, Task], Float[np.ndarray, "K _"]] | None = None
+    fewest_views: int = 1
 
 
 def standardised(views: ViewArrays) -> dict[str, Float[np.ndarray, "N _"]]:

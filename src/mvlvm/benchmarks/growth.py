@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def log_log_slope(sizes: Sequence[float], costs: Sequence[float]) -> float:
+def log_log_slope(sizes: Sequence[float | int], costs: Sequence[float | int]) -> float:
     """Give the power with which costs grow: the slope of their logarithms, by least squares.
 
     Example:

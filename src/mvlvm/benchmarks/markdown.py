@@ -14,23 +14,23 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def filled(text: str) -> str:
     """Break the lines of every paragraph anew."""
-    paragraphs = [paragraph.strip() for paragraph in text.split("\n\n")]
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
     return "\n\n".join(textwrap.fill(paragraph, _WIDTH, break_on_hyphens=False) for paragraph in paragraphs)
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float | int) -> str:
     """Give seconds as people read them.
 
     Example:
-        >>> [duration(s) for s in (0.00042, 0.034, 3.21, 4210)]
-        ['0.42 ms', '34 ms', '3.2 s', '4,210 s']
+        >>> [duration(s) for s in (0.00042, 0.0341, 0.3, 3.21, 4210)]
+        ['0.42 ms', '34.1 ms', '300 ms', '3.21 s', '4,210 s']
     """
     if seconds >= 100:
         return f"{seconds:,.0f} s"
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
-def size(n_bytes: float) -> str:
+def size(n_bytes: float | int) -> str:
     """Give bytes as people read them.
 
     Example:

@@ -14,14 +14,14 @@ METHODS = {
     ),
     "GPy MRD": Method(
         family=PROCESS, package="GPy", setting="25 inducing points, L-BFGS-B, 1,000 iterations",
-        fit=peers_gp.fit_mrd, predict=peers_gp.predict_mrd,
+        fit=peers_gp.fit_mrd, predict=peers_gp.predict_mrd, fewest_views=2,
     ),
     "GPy BayesianGPLVM": Method(
         family=PROCESS, package="GPy", setting="25 inducing points, L-BFGS-B, 1,000 iterations",
-        fit=peers_gp.fit_bayesian_gplvm, most_views=1,
+        fit=peers_gp.fit_bayesian_gplvm,
     ),
     "GPyTorch BayesianGPLVM": Method(
-        family=PROCESS, package="gpytorch", fit=peers_gp.fit_gpytorch, most_views=1,
+        family=PROCESS, package="gpytorch", fit=peers_gp.fit_gpytorch,
         setting="25 inducing points a column, batches of 100 rows, 10,000 steps of Adam at 0.01",
     ),
     "mofapy2": Method(
@@ -30,16 +30,16 @@ METHODS = {
     ),
     "cca-zoo GFA": Method(
         family=FACTORS, package="cca_zoo", setting="its defaults",
-        fit=peers_linear.fit_gfa, predict=peers_linear.predict_gfa,
+        fit=peers_linear.fit_gfa, predict=peers_linear.predict_gfa, fewest_views=2,
     ),
     "umap-learn": Method(
-        family=OTHER, package="umap", setting="its defaults", fit=peers_neighbours.fit_umap, most_views=1
+        family=OTHER, package="umap", setting="its defaults", fit=peers_neighbours.fit_umap
     ),
     "t-SNE": Method(
-        family=OTHER, package="sklearn", setting="its defaults", fit=peers_neighbours.fit_tsne, most_views=1
+        family=OTHER, package="sklearn", setting="its defaults", fit=peers_neighbours.fit_tsne
     ),
     "Isomap": Method(
-        family=OTHER, package="sklearn", setting="its defaults", fit=peers_neighbours.fit_isomap, most_views=1
+        family=OTHER, package="sklearn", setting="its defaults", fit=peers_neighbours.fit_isomap
     ),
-    "PCA": Method(family=OTHER, package="sklearn", setting="its defaults", fit=peers_linear.fit_pca, most_views=1),
+    "PCA": Method(family=OTHER, package="sklearn", setting="its defaults", fit=peers_linear.fit_pca),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 
 from mvlvm import defaults
-from mvlvm.benchmarks.fitted import Fitted, ViewArrays
+from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays
 from mvlvm.benchmarks.naive import NaiveModel, scaled_views
 from mvlvm.benchmarks.task import Task
 from mvlvm.errors import ConvergenceWarning, ViewWarning
@@ -62,7 +62,7 @@ def fit_ours(views: ViewArrays, task: Task) -> Fitted:
     return Fitted(latents=est.embedding_, n_steps=est.n_iter_, rebuilt=rebuilt, bound=est.elbo_)
 
 
-def predict_ours(views: ViewArrays, given: ViewArrays, task: Task) -> Float[np.ndarray, "K _"]:
+def predict_ours(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
     """Give one view of new rows from the other."""
     (target,) = set(views) - set(given)
     with quietly():

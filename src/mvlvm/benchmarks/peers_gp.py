@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from sklearn.decomposition import PCA
 
-from mvlvm.benchmarks.fitted import Fitted, ViewArrays, apart, side_by_side
+from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays, apart, side_by_side
 from mvlvm.benchmarks.task import Task
 from mvlvm.views.optional import require
 
@@ -44,7 +44,7 @@ def fit_mrd(views: ViewArrays, task: Task) -> Fitted:
     return Fitted(latents=np.asarray(model.X.mean), n_steps=n_steps, stopped=stopped, rebuilt=rebuilt)
 
 
-def predict_mrd(views: ViewArrays, given: ViewArrays, task: Task) -> Float[np.ndarray, "K _"]:
+def predict_mrd(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
     """Give one view of new rows from the other by GPy's MRD: a latent is sought for every row, as its tutorial does."""
     (source,), (target,) = given, set(views) - set(given)
     model, _, _ = _mrd(views, task)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.decomposition import PCA
 
-from mvlvm.benchmarks.fitted import Fitted, ViewArrays, apart, side_by_side
+from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays, apart, side_by_side
 from mvlvm.benchmarks.task import Task
 from mvlvm.views.optional import require
 
@@ -22,7 +22,7 @@ def fit_mofa(views: ViewArrays, task: Task) -> Fitted:
     return Fitted(latents=factors, n_steps=n_steps, rebuilt={name: factors @ W.T for name, W in weights.items()})
 
 
-def predict_mofa(views: ViewArrays, given: ViewArrays, task: Task) -> Float[np.ndarray, "K _"]:
+def predict_mofa(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
     """Give one view of new rows from the other: rows with a missing view are fitted with all others."""
     (source,), (target,) = given, set(views) - set(given)
     gap = np.full((len(given[source]), views[target].shape[1]), np.nan)
@@ -39,7 +39,7 @@ def fit_gfa(views: ViewArrays, task: Task) -> Fitted:
     return Fitted(latents=factors, n_steps=model.n_iter_, rebuilt=rebuilt)
 
 
-def predict_gfa(views: ViewArrays, given: ViewArrays, task: Task) -> Float[np.ndarray, "K _"]:
+def predict_gfa(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
     """Give one view of new rows from the other by cca-zoo's group factor analysis."""
     model, (target,) = _gfa(views, task), set(views) - set(given)
     factors, place = model.posterior_mean([given.get(name) for name in views]), list(views).index(target)

@@ -63,7 +63,7 @@ def standings(results: Results, device: str) -> list[Standing]:
 
 def _seconds_to(theirs: Outcome, ours: Outcome | None, results: Results, device: str) -> float | None:
     """Give the seconds of our quickest fit that is as good, out of the curve and the default fit."""
-    curve: Sequence[dict[str, float]] = (
+    curve: Sequence[dict[str, float | int]] = (
         results.number(Task(experiment="quality", method="ours", data=theirs.task.data), device, "curve") or []
     )
     points = list(curve)

@@ -116,7 +116,11 @@ def _print_claims(session: "Session", console: Console) -> None:
     from mvlvm.benchmarks.page import claim_rows
     from mvlvm.benchmarks.results import Results
 
+    rows = claim_rows(Results(session.file.read()))
     table = Table("machine", "asked for", "measured", "holds")
-    for row in claim_rows(Results(session.file.read())):
-        table.add_row(*(text.replace("**", "") for text in row))
-    console.print(table)
+    for machine, asked, measured, holds in rows:
+        if measured != "-":
+            table.add_row(machine, asked, measured, holds.replace("**", ""))
+    if table.row_count:
+        console.print(table)
+    console.print(f"{len(rows) - table.row_count} of {len(rows)} promises were not measured.")

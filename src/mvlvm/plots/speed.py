@@ -32,12 +32,12 @@ def plot_wall_times(
         for rows, seconds in stopped.get(method, {}).items():
             panel.plot([rows], [seconds], color=colour, marker="^", markersize=9, markerfacecolor="none")
     _logarithmic(panel, "rows, N", "wall time (s)")
-    panel.set_title(title)
+    panel.set_title(title, fontsize="medium")
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     return figure
 
 
-def plot_growth(growths: Mapping[str, tuple[Sequence[float], Sequence[float], float]], *, title: str) -> Figure:
+def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], float]], *, title: str) -> Figure:
     """Show how the time of a step grows, one panel per size that was changed, with the fitted line.
 
     Args:
@@ -52,7 +52,7 @@ def plot_growth(growths: Mapping[str, tuple[Sequence[float], Sequence[float], fl
         panel.plot(x, y, color=_OURS_COLOUR, marker="o", markersize=5, linestyle="none")
         _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
         panel.legend(frameon=False, fontsize="small", loc="upper left")
-    figure.suptitle(title)
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
@@ -84,7 +84,7 @@ def plot_quality(
         panel.grid(alpha=0.3)
     lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines() if line.get_label() in order}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
-    figure.suptitle(title)
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
@@ -104,7 +104,8 @@ def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figur
         shares = np.array([100 * by_part.get(name, 0.0) for by_part in parts.values()]) / totals
         panel.barh(list(parts), shares, left=left, color=colours(place), label=name, height=0.7)
         left += shares
-    panel.set(xlim=(0, 100), xlabel="share of a step (%)", title=title)
+    panel.set(xlim=(0, 100), xlabel="share of a step (%)")
+    panel.set_title(title, fontsize="medium")
     panel.invert_yaxis()
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small")
     return figure
@@ -122,7 +123,7 @@ def _width(method: str) -> float:
     return 2.2 if method == _OURS else 1.0
 
 
-def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
