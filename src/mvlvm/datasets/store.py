@@ -3,7 +3,7 @@
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -89,10 +89,13 @@ class FileStore:
         """Give the folder that downloads go to."""
         return self.data_home or cache_folder()
 
-    def _folders(self) -> list[Path]:
-        named = os.environ.get(ENVIRONMENT)
-        given = [self.data_home, _expanded(named, ENVIRONMENT) if named else None]
-        return [folder for folder in given if folder is not None] + [cache_folder()]
+    def _folders(self) -> Iterator[Path]:
+        """Give the folders in which files are looked for; the cache is asked for only where the others have nothing."""
+        if self.data_home is not None:
+            yield self.data_home
+        if named := os.environ.get(ENVIRONMENT):
+            yield _expanded(named, ENVIRONMENT)
+        yield cache_folder()
 
     def _fetch(self, file: str) -> Path:
         from mvlvm.datasets.download import fetch  # only those without the file come here
