@@ -109,6 +109,7 @@ def test_we_stand_behind_where_a_peer_is_sooner_or_better():
     assert by_name["GPy MRD"].ahead_in() == []
     assert by_name["mofapy2"].ahead_in() == ["sooner at its own 1-NN accuracy", "reconstruction"]
     assert by_name["PCA"].seconds is None
+    assert by_name["PCA"].ahead_in() == ["no fit of ours has its 1-NN accuracy"]
     assert not by_name["PCA"].must_be_behind
     assert measured(found, "sooner at equal").text == "1 of 2 comparisons"
     page = page_text(found, {})

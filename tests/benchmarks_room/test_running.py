@@ -1,11 +1,13 @@
 """Tasks, their outcomes, and what is kept of them."""
 
 import json
+import sys
 
 import pytest
 
 from mvlvm.benchmarks import running
 from mvlvm.benchmarks.data import DataSpec
+from mvlvm.benchmarks.methods import METHODS
 from mvlvm.benchmarks.plan import CPU, CUDA, EXPERIMENTS, TRIAL, growth_axis, plan_for, tasks_of
 from mvlvm.benchmarks.running import OutcomeFile, Run, in_fresh_process
 from mvlvm.benchmarks.task import ABSENT, DONE, FAILED, SKIPPED, STOPPED, Outcome, Task
@@ -13,6 +15,8 @@ from mvlvm.benchmarks.worker import work
 from tests.benchmarks_room.outcomes import outcome
 
 TASK = Task(experiment="peers", method="PCA", data=DataSpec(name="digits-halves", n_samples=60), warm_up=False)
+
+PEERS = [name for name, method in METHODS.items() if method.package not in ("torch", "sklearn")]
 
 
 def _answer(status, **numbers):
@@ -125,8 +129,13 @@ def test_a_task_that_fails_says_why():
     assert "no-such-set" in answer["note"]
 
 
-def test_a_package_that_is_not_installed_is_a_sentence(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "umap", None)
-    answer = work(Task(experiment="peers", method="umap-learn", data=TASK.data, warm_up=False))
+@pytest.mark.parametrize(
+    "name", [name for name, method in METHODS.items() if method.package not in ("torch", "sklearn")]
+)
+def test_a_package_that_is_not_installed_is_a_sentence(name, monkeypatch):
+    package = METHODS[name].package
+    for module in [package, *(found for found in sys.modules if found.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, module, None)
+    answer = work(Task(experiment="peers", method=name, data=TASK.data, warm_up=False))
     assert answer["status"] == ABSENT
-    assert 'pip install "mvlvm[bench]"' in answer["note"]
+    assert f'{package}, which is not installed. Install it with: pip install "mvlvm[bench]"' in answer["note"]

@@ -1,6 +1,7 @@
 """Factor models of other libraries."""
 
 import contextlib
+import importlib
 import io
 import warnings
 from typing import Any
@@ -56,7 +57,8 @@ def fit_pca(views: ViewArrays, task: Task) -> Fitted:
 
 def _mofa(views: ViewArrays, task: Task) -> tuple[np.ndarray, dict[str, np.ndarray], int]:
     """Give factors, weights of every view, and iterations."""
-    entry = require("mofapy2.run.entry_point", "MOFA's factor model", "bench")
+    require("mofapy2", "MOFA's factor model", "bench")
+    entry = importlib.import_module("mofapy2.run.entry_point")
     # It greets and reports on standard output, and uses what newer libraries warn of.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -75,7 +77,8 @@ def _mofa(views: ViewArrays, task: Task) -> tuple[np.ndarray, dict[str, np.ndarr
 
 
 def _gfa(views: ViewArrays, task: Task) -> Any:
-    probabilistic = require("cca_zoo.probabilistic", "Group factor analysis of cca-zoo", "bench")
+    require("cca_zoo", "Group factor analysis of cca-zoo", "bench")
+    probabilistic = importlib.import_module("cca_zoo.probabilistic")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it ends by its number of iterations where it has not converged
         if task.n_steps is None:

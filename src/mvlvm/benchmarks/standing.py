@@ -44,7 +44,7 @@ class Standing:
                          else "sooner at its own 1-NN accuracy")  # fmt: skip
         ours = {} if self.ours is None else self.ours.numbers
         for name, what in (("accuracy", "1-NN accuracy"), ("rmse", "reconstruction"), ("predict_rmse", "prediction")):
-            if name in theirs and name in ours:
+            if name in theirs and name in ours and not (name == "accuracy" and self.seconds is None):
                 gain = theirs[name] - ours[name] if name == "accuracy" else ours[name] - theirs[name]
                 found += [what] if gain > _BETTER_BY else []
         return found

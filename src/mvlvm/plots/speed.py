@@ -5,13 +5,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
 from mvlvm.plots.style import QUALITATIVE, new_figure
 
 _OURS = "ours"
 _OURS_COLOUR = "#d55e00"
-_MARKERS = "osD^vP*X<>"
+_MARKERS = "osD^vP*X<>h"
+_FREE_COLOURS = (14, 0, 4, 8, 10, 12, 16, 18, 1, 5, 9)  # of tab20: without its oranges and reds, which are ours
+_STAGGER = 0.025
+_LONG_LABEL = 999
 
 
 def plot_wall_times(
@@ -30,7 +36,8 @@ def plot_wall_times(
         done = sorted(times[method].items())
         panel.plot(*_columns(done), color=colour, marker=marker, markersize=5, label=method, linewidth=_width(method))
         for rows, seconds in stopped.get(method, {}).items():
-            panel.plot([rows], [seconds], color=colour, marker="^", markersize=9, markerfacecolor="none")
+            beside = rows * (1 + _STAGGER * (place - len(times) / 2))  # many are stopped at the same rows and limit
+            panel.plot([beside], [seconds], color=colour, marker="^", markersize=9, markerfacecolor="none")
     _logarithmic(panel, "rows, N", "wall time (s)")
     panel.set_title(title, fontsize="medium")
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
@@ -51,6 +58,8 @@ def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], floa
         panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
         panel.plot(x, y, color=_OURS_COLOUR, marker="o", markersize=5, linestyle="none")
         _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
+        panel.xaxis.set_major_locator(FixedLocator(sizes))
+        panel.tick_params(axis="x", labelsize="small", labelrotation=45 if max(sizes) > _LONG_LABEL else 0)
         panel.legend(frameon=False, fontsize="small", loc="upper left")
     figure.suptitle(title, fontsize="medium")
     return figure
@@ -81,6 +90,7 @@ def plot_quality(
         if data in targets:
             panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
         panel.set(xscale="log", xlabel="seconds", ylabel="1-NN accuracy (%)" if panel is axes[0] else "", title=data)
+        _plain_ticks(panel.xaxis)
         panel.grid(alpha=0.3)
     lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines() if line.get_label() in order}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
@@ -115,8 +125,8 @@ def _look(method: str, place: int) -> tuple[str, str]:
     """Give a method's colour and marker; ours stands out, the others differ in both."""
     if method == _OURS:
         return _OURS_COLOUR, "o"
-    red, green, blue, _ = colormaps["tab10"]([0, 2, 4, 5, 6, 7, 8, 9][place % 8])
-    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}", _MARKERS[place % len(_MARKERS)]
+    colour = colormaps["tab20"](_FREE_COLOURS[place % len(_FREE_COLOURS)])
+    return to_hex(colour), _MARKERS[place % len(_MARKERS)]
 
 
 def _width(method: str) -> float:
@@ -129,4 +139,13 @@ def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float
 
 def _logarithmic(panel: Axes, x: str, y: str) -> None:
     panel.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
-    panel.grid(alpha=0.3, which="both", linewidth=0.5)
+    _plain_ticks(panel.xaxis)
+    _plain_ticks(panel.yaxis)
+    panel.grid(alpha=0.3, linewidth=0.5)
+
+
+def _plain_ticks(axis: Axis) -> None:
+    """Write 1, 3, 10, 30 and not powers, and few enough to be read."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
