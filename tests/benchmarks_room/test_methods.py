@@ -99,7 +99,6 @@ def test_operators_and_kernels_are_told_apart():
 
 
 def test_the_operations_of_a_step_are_those_of_its_products():
-    views, task = {"a": np.zeros((100, 7)), "b": np.zeros((100, 3))}, _task("ours", n_mixtures=1, n_points=2)
-    F = 4
+    task, F = _task("ours", n_mixtures=1, n_points=2), 4
     by_hand = sum(2 * (2 * 100 * F * F) + 2 * (2 * 100 * F * M) + F**3 for M in (7, 3))
-    assert plain_operations(views, task) == by_hand
+    assert plain_operations([(100, 7), (100, 3)], task) == by_hand

@@ -21,8 +21,8 @@ def quality_curve(data: Data, task: Task) -> dict[str, Any]:
     """Give 1-NN accuracy at every checkpoint, until the target or the limit is reached.
 
     Our learning rate falls to the last step, so that every checkpoint is a fit of its own with so many steps, and its
-    seconds are those of the whole fit, from views to predictions. The plain transcription goes on from one checkpoint
-    to the next; scaling and starting count, evaluating does not.
+    seconds are those of the whole fit, from views to predictions; "latent_seconds" are those until the latents stand.
+    The plain transcription goes on from one checkpoint to the next; scaling and starting count, evaluating does not.
     """
     points = _naive_points(data, task) if task.method == "naive" else _own_points(data, task)
     reached = first_to_reach(points, task.target) if task.target is not None else None
@@ -35,10 +35,16 @@ def quality_curve(data: Data, task: Task) -> dict[str, Any]:
     }
 
 
-def first_to_reach(points: Sequence[Point], quality: float | int) -> Point | None:
-    """Give the quickest point of at least this quality; None where there is none."""
+def first_to_reach(points: Sequence[Point], quality: float | int, *, by: str = "seconds") -> Point | None:
+    """Give the quickest point of at least this quality; None where there is none.
+
+    Args:
+        points: of a curve.
+        quality: to be reached.
+        by: which seconds count; where a point does not have them, those of the whole fit.
+    """
     enough = [point for point in points if point["quality"] >= quality]
-    return min(enough, key=lambda point: point["seconds"], default=None)
+    return min(enough, key=lambda point: point.get(by, point["seconds"]), default=None)
 
 
 def _own_points(data: Data, task: Task) -> list[Point]:
@@ -49,7 +55,8 @@ def _own_points(data: Data, task: Task) -> list[Point]:
             est = estimator(task, n_steps or None).fit(data.views)
         wait_for(task.device)
         seconds, training = time.perf_counter() - begin, float(est.history_["seconds"][-1])
-        points.append(_point(est.n_iter_, seconds, training, est.embedding_, data))
+        point = _point(est.n_iter_, seconds, training, est.embedding_, data)
+        points.append({**point, "latent_seconds": est.fit_seconds_["preparing"] + est.fit_seconds_["training"]})
         if _enough(points, task, sum(point["seconds"] for point in points)):
             break
     return points

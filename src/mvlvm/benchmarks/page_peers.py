@@ -12,7 +12,8 @@ _NOTHING = "-"
 _HOW = """
 All methods get the same centred and scaled views; those that know one view only get them side by side, each of the same
 total variance. D = 2. Errors are root mean squares in these units; prediction is that of the second view of a fifth of
-the rows from the first. "Ours to the same" is our quickest fit of at least the method's 1-NN accuracy.
+the rows from the first. "Ours to the same" is our quickest fit of at least the method's 1-NN accuracy: seconds until
+its latents stand, which is all that most of the others give, and in brackets until it can predict with error bars.
 """
 
 
@@ -66,6 +67,12 @@ def verdict(found: Sequence[Standing]) -> str:
     return "\n\n".join([*lines, "\n".join(items) or "nowhere in what was measured."])
 
 
+def _to_the_same(standing: Standing) -> str:
+    if standing.seconds is None or standing.whole_seconds is None:
+        return "not reached"
+    return f"{duration(standing.seconds)} ({duration(standing.whole_seconds)})"
+
+
 def _row(outcome: Outcome, standing: Standing | None) -> list[str]:
     numbers, family = outcome.numbers, METHODS[outcome.task.method].family
     if outcome.status not in (DONE, STOPPED) or not numbers:
@@ -74,7 +81,7 @@ def _row(outcome: Outcome, standing: Standing | None) -> list[str]:
     late = " (stopped)" if outcome.status == STOPPED else ""
     same = _NOTHING
     if standing is not None:
-        same = "not reached" if standing.seconds is None else duration(standing.seconds)
+        same = _to_the_same(standing)
     return [
         outcome.task.method, family, duration(numbers["seconds"]) + late,
         f"{100 * numbers['accuracy']:.1f} %" if "accuracy" in numbers else _NOTHING,

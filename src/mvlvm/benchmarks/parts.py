@@ -6,7 +6,7 @@ is done once cancels.
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -25,7 +25,7 @@ PARTS = {
     "factorisations": ("cholesky", "triangular", "linalg", "potrf", "potri", "trsm", "trtri", "getrf", "syevd"),
     "products": ("::mm", "addmm", "bmm", "baddbmm", "matmul", "gemm", "syrk", "cutlass", "xmma", "::dot", "gemv",
                  "::mv", "addmv"),
-    "features": ("cos", "sin", "triton", "fused"),
+    "features": ("cos", "sin", "triton", "fused", "features_kernel", "pull_back"),
     "draws": ("normal", "rand", "philox", "distribution"),
     "copies": ("copy", "memcpy", "memset", "::to", "clone", "cat", "fill", "zero", "empty", "contiguous"),
 }  # fmt: skip
@@ -43,13 +43,13 @@ def part_of(operator: str) -> str:
 
 def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
     """Give seconds of every part of a step, operations counted, and the rate of a matrix product beside it."""
-    n_steps, train = task.n_steps or 20, ready_to_train(views, task)
+    n_steps, (assembly, train) = task.n_steps or 20, ready_to_train(views, task)
     step = seconds_per_step(train(n_steps).seconds, warm_up=n_steps // 3)
     (long, done), (short, done_before) = (_profiled(train, n, task.device) for n in (n_steps + _SHORT, _SHORT))
     parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
     parts[_REST] = max(0.0, step - sum(parts.values()))
     counted, rate = (done - done_before) / n_steps, product_rate(len(next(iter(views.values()))), task)
-    formula = plain_operations(views, task)
+    formula = plain_operations([view.working(torch.float32).target.Y.shape for view in assembly.training], task)
     needed = counted or formula
     return {
         "parts": parts, "seconds_per_step": step, "operations": needed, "operations_by_formula": formula,
@@ -57,14 +57,18 @@ def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def plain_operations(views: ViewArrays, task: Task) -> float:
-    """Count the floating point operations of the products of one step with analytic gradients, all columns kept.
+def plain_operations(shapes: Sequence[tuple[int, ...]], task: Task) -> float:
+    """Count the floating point operations of the products of one step with analytic gradients.
 
     Phi' Phi and Phi' Y forwards, Phi G and Y B' backwards, each two operations for every pair of numbers; and the
     factorisation of an F x F matrix with its inverse.
+
+    Args:
+        shapes: of the views, in the columns that they are cut to.
+        task: says how many features there are.
     """
     F = 2 * task.n_mixtures * task.n_points
-    return float(sum(4 * len(Y) * F * (F + Y.shape[1]) + F**3 for Y in views.values()))
+    return float(sum(4 * N * F * (F + r) + F**3 for N, r in shapes))
 
 
 def product_rate(n_rows: int, task: Task) -> float:

@@ -19,12 +19,15 @@ class Standing:
     Attributes:
         theirs: its outcome.
         ours: our default fit to the same data, if it was measured.
-        seconds: how long our quickest fit of at least its 1-NN accuracy took; None if no fit of ours has it.
+        seconds: how long our quickest fit of at least its 1-NN accuracy took until its latents stood, which is all that
+            most other methods give; None if no fit of ours has it.
+        whole_seconds: how long it took until it could predict as well.
     """
 
     theirs: Outcome
     ours: Outcome | None
     seconds: float | None
+    whole_seconds: float | None
 
     @property
     def must_be_behind(self) -> bool:
@@ -55,19 +58,23 @@ def standings(results: Results, device: str) -> list[Standing]:
     outcomes = [o for o in results.of("peers", device) if o.status in (DONE, STOPPED) and "accuracy" in o.numbers]
     own = {outcome.task.data: outcome for outcome in outcomes if outcome.task.method == "ours"}
     return [
-        Standing(outcome, own.get(outcome.task.data), _seconds_to(outcome, own.get(outcome.task.data), results, device))
+        Standing(
+            outcome, own.get(outcome.task.data), *_seconds_to(outcome, own.get(outcome.task.data), results, device)
+        )
         for outcome in outcomes
         if METHODS[outcome.task.method].family not in ("ours", "plain")
     ]
 
 
-def _seconds_to(theirs: Outcome, ours: Outcome | None, results: Results, device: str) -> float | None:
-    """Give the seconds of our quickest fit that is as good, out of the curve and the default fit."""
+def _seconds_to(
+    theirs: Outcome, ours: Outcome | None, results: Results, device: str
+) -> tuple[float | None, float | None]:
+    """Give the seconds of our quickest fit that is as good, out of the curve and the default fit: latents, and all."""
     curve: Sequence[dict[str, float | int]] = (
         results.number(Task(experiment="quality", method="ours", data=theirs.task.data), device, "curve") or []
     )
     points = list(curve)
     if ours is not None:
         points.append({"quality": ours.numbers["accuracy"], "seconds": ours.numbers["seconds"]})
-    best = first_to_reach(points, theirs.numbers["accuracy"])
-    return None if best is None else best["seconds"]
+    best = first_to_reach(points, theirs.numbers["accuracy"], by="latent_seconds")
+    return (None, None) if best is None else (best.get("latent_seconds", best["seconds"]), best["seconds"])

@@ -27,11 +27,11 @@ def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[Assembly, Callable[[int]
 
     def train(n_steps: int) -> History:
         wanted = check_fit_options({**parameters, "max_iter": n_steps})
-        return train_model(assembly.model, assembly.seen, wanted, view_options, generator)
+        return train_model(assembly.model, assembly.training, wanted, view_options, generator)
 
     return assembly, train
 
 
-def ready_to_train(views: ViewArrays, task: Task) -> Callable[[int], History]:
-    """Give what trains the model of a task on by a number of steps."""
-    return untrained(estimator(task, 1), views)[1]
+def ready_to_train(views: ViewArrays, task: Task) -> tuple[Assembly, Callable[[int], History]]:
+    """Give the model of a task, and what trains it on by a number of steps."""
+    return untrained(estimator(task, 1), views)

@@ -1,6 +1,7 @@
 """What all multi-view Gaussian process estimators share: from views to a fitted model and back."""
 
 import os
+import time
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
@@ -57,6 +58,7 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
             ValueError: a parameter has a wrong value.
             NumericalError: training broke down.
         """
+        begin = time.perf_counter()
         parameters = self.get_params(deep=False)
         options = check_fit_options(parameters)
         prepared = prepare_views(views, parameters["likelihood"])
@@ -75,10 +77,12 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         untrained = assemble(scaled, parameters, options, view_options, generator)
         model, seen, scalings = untrained.model, untrained.seen, scaled.scalings
         del scaled
+        prepared_after = time.perf_counter() - begin
         history, dimensions = fit_and_prune(
             model, untrained.training, options, view_options, untrained.dimensions, generator
         )
         del untrained
+        trained_after = time.perf_counter() - begin
         fitted_views = condition_on_data(
             model, seen, aside.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
         )
@@ -86,6 +90,11 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         place_rows_of_no_weight(fitted, aside.rows, weight)
         self.adopt(fitted, record_fit(fitted, seen, history))
         self._with_gaps = aside.with_gaps
+        self.fit_seconds_ = {
+            "preparing": prepared_after,
+            "training": trained_after - prepared_after,
+            "predictions": time.perf_counter() - begin - trained_after,
+        }
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]

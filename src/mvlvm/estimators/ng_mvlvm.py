@@ -75,6 +75,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one. Private dimensions
             come after the shared ones, view by view.
         scale_: view -> the scaling used.
+        fit_seconds_: what the time of a fit went to: "preparing" the views and the start, "training" the latents, and
+            "predictions", making the model ready for them; a file does not keep it.
         view_names_: the views in order; a list gives view0, view1 and so on.
         n_features_in_: columns of the view, or view -> columns if there are several.
         model_: the trained model, for those who want to look inside.
