@@ -13,6 +13,7 @@ from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.estimators.preparing import PreparedViews, choose_scalings
 from mvlvm.estimators.start import starting_latents
 from mvlvm.estimators.structure import check_dimensions
+from mvlvm.estimators.trying import choose_start
 from mvlvm.estimators.weights import Weight, rows_of_no_weight, without_rows_of_no_weight
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.known import LIKELIHOODS
@@ -40,6 +41,9 @@ class ScaledViews:
     likelihoods: Mapping[str, AbstractLikelihood]
     weight: Weight | None
 
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
     def start_values(self) -> dict[str, Float[Tensor, "N _"]]:
         """Give every view as a start takes it."""
         return {name: start_values(Y, self.likelihoods[name]) for name, Y in self.arrays.items()}
@@ -54,12 +58,14 @@ class Assembly:
         seen: what was seen of every view, in the order of the modules.
         training: the same as training takes it.
         dimensions: which view sees which latent dimensions.
+        init: where the latents start, by name.
     """
 
     model: MultiViewLVM
     seen: list[ObservedView]
     training: list[ObservedView]
     dimensions: Dimensions
+    init: str
 
 
 def scale_views(
@@ -100,17 +106,24 @@ def assemble(
     values = views.start_values()
     dimensions = check_dimensions(options, view_options, parameters, values)
     heard = {name: Y for name, Y in values.items() if view_options[name].weight}
-    start = starting_latents(parameters["init"], heard, dimensions).to(options.dtype)
+    starts = starting_latents(parameters["init"], heard, dimensions, generator.initial_seed())
     plans = {
         name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name]) for name, view in view_options.items()
     }
-    model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
-    model.latent.weigh_rows(views.weight)
     seen = [ObservedView(Y, views.weight) for Y in views.arrays.values()]
-    empty = rows_without_entries(seen, len(start))
-    model.latent.rest_at_prior(empty)
+    empty = rows_without_entries(seen, len(views))
+
+    def model_from(name: str, generator: torch.Generator) -> MultiViewLVM:
+        start = starts[name].to(options.dtype)
+        model = build_model(start, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
+        model.latent.weigh_rows(views.weight)
+        model.latent.rest_at_prior(empty)
+        return model
+
+    training = [_for_training(view, options) for view in seen]
+    init = choose_start(list(starts), model_from, training, options, view_options, generator)
     warn_of_empty_rows(len(empty) - len(rows_of_no_weight(views.weight)))
-    return Assembly(model, seen, [_for_training(view, options) for view in seen], dimensions)
+    return Assembly(model_from(init, generator), seen, training, dimensions, init)
 
 
 def _for_training(view: ObservedView, options: FitOptions) -> ObservedView:

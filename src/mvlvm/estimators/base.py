@@ -75,7 +75,7 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         seed = seed_from(parameters["random_state"])
         generator = make_generator(seed, Stream.TRAINING, options.device)
         untrained = assemble(scaled, parameters, options, view_options, generator)
-        model, seen, scalings = untrained.model, untrained.seen, scaled.scalings
+        model, seen, init, scalings = untrained.model, untrained.seen, untrained.init, scaled.scalings
         del scaled
         prepared_after = time.perf_counter() - begin
         history, dimensions = fit_and_prune(
@@ -88,7 +88,7 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         )
         fitted = FittedModel(model, fitted_views, aside.layout, seed, dimensions)
         place_rows_of_no_weight(fitted, aside.rows, weight)
-        self.adopt(fitted, record_fit(fitted, seen, history))
+        self.adopt(fitted, record_fit(fitted, seen, history, init))
         self._with_gaps = aside.with_gaps
         self.fit_seconds_ = {
             "preparing": prepared_after,
@@ -183,5 +183,5 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         self.relevance_ = fitted.relevance()
         self.explained_variance_ = record.explained_variance
         self.explained_variance_per_dimension_ = record.explained_per_dimension
-        self.elbo_, self.history_ = record.elbo, record.history
+        self.init_, self.elbo_, self.history_ = record.init, record.elbo, record.history
         self.n_iter_, self.stop_reason_ = len(record.history["objective"]), record.stop_reason

@@ -148,6 +148,7 @@ class FitRecord:
     elbo: float
     explained_variance: Mapping[str, float]
     explained_per_dimension: Float[np.ndarray, "V D"]
+    init: str
 
 
 @torch.no_grad()
@@ -207,8 +208,8 @@ def _tempering_or_none(
 
 
 @torch.no_grad()
-def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: History) -> FitRecord:
-    """Note how the fit went, while the scaled views are still at hand."""
+def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: History, init: str) -> FitRecord:
+    """Note where a fit started and how it went, while the scaled views are still at hand."""
     model, latent = fitted.model, fitted.model.latent
     generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
     explained = {
@@ -221,7 +222,7 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
     return FitRecord(
         history.as_arrays(), str(history.stop_reason), elbo,
         {name: shares.total for name, shares in explained.items()},
-        np.stack([_to_numpy(shares.by_dimension) for shares in explained.values()]),
+        np.stack([_to_numpy(shares.by_dimension) for shares in explained.values()]), init,
     )  # fmt: skip
 
 

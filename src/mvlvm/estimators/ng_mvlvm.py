@@ -31,8 +31,10 @@ class NGMVLVM(AbstractMultiViewLVM):
             `likelihood_`, and with `verbose` the reason is shown. Labels are categorical in any case.
         scale: "view" divides a view by one factor, for columns of like units such as pixels; "column" divides every
             column by its standard deviation; None only centres; "auto" chooses and says so in `scale_`; per view.
-        init: where the latent means start, "pca" or an (N, D) array; with `n_private`, the array may also have a column
-            for every private dimension, after the shared ones, view by view.
+        init: where the latent means start. "pca": principal components of all views; "spectral": Laplacian eigenmaps of
+            the graph of nearest neighbours; "neighbors": a layout of that graph; "auto": all three are trained for
+            100 steps, and the fit starts where the bound was best; or an (N, D) array. With `n_private`, the array may
+            also have a column for every private dimension, after the shared ones, view by view.
         max_iter: the most steps to take.
         tol: stop when the bound rises by less than this, in nats per entry of the data, from one hundred steps to the
             next; 0 never stops early.
@@ -62,6 +64,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
         history_: column -> array over steps: "objective" (what was raised: the bound with its weights), "elbo",
             "reconstruction", "latent_kl", "seconds", "learning_rate".
+        init_: where the latents started, "pca", "spectral", "neighbors" or "array".
         n_iter_: steps taken.
         stop_reason_: "converged", "max_iter" or "interrupted".
         likelihood_: view -> its likelihood.

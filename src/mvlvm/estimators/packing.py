@@ -11,6 +11,7 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
+from mvlvm.estimators.start import GIVEN, PCA
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.known import LIKELIHOODS
 from mvlvm.models.building import ViewPlan, build_model
@@ -79,6 +80,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "n_private": dict(saved.fitted.dimensions.private),
         "elbo": saved.record.elbo,
         "stop_reason": saved.record.stop_reason,
+        "init": saved.record.init,
         "explained_variance": dict(saved.record.explained_variance),
         "history": list(saved.record.history),
     }
@@ -115,6 +117,8 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         elbo=header["elbo"],
         explained_variance=header["explained_variance"],
         explained_per_dimension=arrays.get(_EXPLAINED, np.full(_table_shape(header, arrays), np.nan)),
+        # models that were saved before there was a choice started at an array, or the principal components
+        init=header.get("init", GIVEN if _INIT in arrays else PCA),
     )
     return Saved(header["estimator"], parameters, fitted, record)
 

@@ -1,6 +1,6 @@
 """Where the latents start, from what the user said about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,45 +8,82 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.models.graph_start import graph_starts
 from mvlvm.models.private import Dimensions
 from mvlvm.models.private_start import private_start
 from mvlvm.models.starting import turned_start
+from mvlvm.randomness import Stream, make_generator
+
+# What a user can give for `init` beside an array, and how a start is called that was one.
+PCA, AUTO, GIVEN = "pca", "auto", "array"
+STARTS = (PCA, "spectral", "neighbors", AUTO)
+_CHOICES = ", ".join(map(repr, STARTS))
 
 # A start this many prior standard deviations away is a mistake of units.
 _FARTHEST = 1e3
 
 
-def starting_latents(init: Any, Ys: Mapping[str, Float[Tensor, "N _"]], dimensions: Dimensions) -> Float[Tensor, "N D"]:
-    """Give the latent means to start from.
+def starting_latents(
+    init: Any, Ys: Mapping[str, Float[Tensor, "N _"]], dimensions: Dimensions, seed: int
+) -> dict[str, Float[Tensor, "N D"]]:
+    """Give the latent means to start from, by name; there are several to choose from if `init` is "auto".
 
     Args:
-        init: "pca", or the means themselves as an array: of the shared dimensions, or of all.
+        init: "pca", "spectral", "neighbors", "auto", or the means themselves as an array: of the shared dimensions, or
+            of all.
         Ys: view name -> scaled view.
         dimensions: which view sees which.
+        seed: of starts that draw.
     """
     names, matrices = list(Ys), list(Ys.values())
-    if isinstance(init, str) and init == "pca":
-        if dimensions.private:
-            return private_start(matrices, names, dimensions)
-        return turned_start(matrices, dimensions.n_shared)
+    if isinstance(init, str) and init in STARTS:
+        kinds = [init] if init != AUTO else [kind for kind in STARTS if kind != AUTO]
+        return _by_kind(kinds, matrices, names, dimensions, seed)
     start = torch.as_tensor(_checked_array(init, len(matrices[0]), dimensions), device=matrices[0].device)
-    if start.shape[1] < dimensions.total:
-        return private_start(matrices, names, dimensions, shared=start)
-    return start
+    return {GIVEN: _with_private(start, matrices, names, dimensions)}
+
+
+def _by_kind(
+    kinds: Sequence[str],
+    matrices: Sequence[Float[Tensor, "N _"]],
+    names: Sequence[str],
+    dimensions: Dimensions,
+    seed: int,
+) -> dict[str, Float[Tensor, "N D"]]:
+    starts = {}
+    if PCA in kinds:
+        own = dimensions.private
+        starts[PCA] = private_start(matrices, names, dimensions) if own else turned_start(matrices, dimensions.n_shared)
+    of_graph = [kind for kind in kinds if kind != PCA]
+    if of_graph:
+        generator = make_generator(seed, Stream.START)
+        for kind, shared in graph_starts(of_graph, matrices, dimensions.n_shared, generator).items():
+            starts[kind] = _with_private(shared, matrices, names, dimensions)
+    return starts
+
+
+def _with_private(
+    start: Float[Tensor, "N _"], matrices: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
+) -> Float[Tensor, "N D"]:
+    """Add the private dimensions to a start that has none of them."""
+    return private_start(matrices, names, dimensions, shared=start) if start.shape[1] < dimensions.total else start
 
 
 def _checked_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.ndarray, "N _"]:
     """Give the user's start as numbers, or say why it cannot be used."""
     expected = (n_samples, dimensions.n_shared)
+    wanted = f"init must be {_CHOICES} or an array of shape {expected}."
     if init is None or isinstance(init, str):
-        raise ValueError(f"init must be 'pca' or an array of shape {expected}. Got {init!r}.")
+        raise ValueError(f"{wanted} Got {init!r}.")
     try:
         start = np.asarray(init)
         if start.dtype.kind not in "iuf":
             raise ValueError(f"its type is {start.dtype}")
         start = start.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"init must be 'pca' or an array of shape {expected}. Got something else: {error}.") from None
+        raise ValueError(
+            f"init must be {_CHOICES} or an array of shape {expected}. Got something else: {error}."
+        ) from None
     if start.shape not in (expected, (n_samples, dimensions.total)):
         or_all = f", or {dimensions.total} columns with the private ones" if dimensions.private else ""
         raise ValueError(

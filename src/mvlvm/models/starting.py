@@ -52,9 +52,49 @@ def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float
 
     How, and when not, says `models/rotation.py`. One or two components are never turned.
     """
+<<<<<<< HEAD
     filled = _of_unit_norm(Ys, n_components)
     left = _components(filled, n_components)
     return unit_variance(turn_towards_views(left, filled.parts) if n_components > _MOST_TO_LOOK_AT else left)
+=======
+    filled = complete_views(Ys, n_components)
+    return _turned(_components(filled, n_components), filled)
+
+
+def principal_scores(
+    filled: Sequence[Float[Tensor, "N _"]], n_components: int, *, at_most: int
+) -> Float[Tensor, "N d"]:
+    """Give rows by their coordinates along the leading principal components of all views.
+
+    Args:
+        filled: views of equal norm, without gaps.
+        n_components: how many of them are needed.
+        at_most: how many there may be.
+
+    Raises:
+        ViewError: there are fewer than are needed.
+    """
+    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), at_most)
+    _check_rank(singular_values, n_components)
+    kept = singular_values > RANK_TOLERANCE * singular_values[0]
+    return (left * singular_values)[:, kept]
+
+
+def uncorrelated(X: Float[Tensor, "N D"], filled: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
+    """Scale the columns of any start to unit variance, each without what it shares with those before it.
+
+    They are turned where `turned_start` would turn them.
+
+    Args:
+        X: the start; all its directions are in use.
+        filled: the views, without gaps.
+    """
+    return _turned(torch.linalg.qr(X - X.mean(dim=0)).Q, filled)
+
+
+def _turned(left: Float[Tensor, "N D"], filled: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
+    return unit_variance(turn_towards_views(left, filled) if left.shape[1] > _MOST_TO_LOOK_AT else left)
+>>>>>>> 81568c3 (Start latents from a graph of neighbours, or from the best of three starts: the start decides the bound more than steps do)
 
 
 def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
@@ -63,8 +103,18 @@ def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
+<<<<<<< HEAD
 def _components(filled: JoinedColumns, n_components: int) -> Float[Tensor, "N D"]:
     left, singular_values = filled.leading_left_vectors(n_components)
+=======
+def _components(filled: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), n_components)
+    _check_rank(singular_values, n_components)
+    return left
+
+
+def _check_rank(singular_values: Float[Tensor, " n"], n_components: int) -> None:
+>>>>>>> 81568c3 (Start latents from a graph of neighbours, or from the best of three starts: the start decides the bound more than steps do)
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
@@ -72,7 +122,6 @@ def _components(filled: JoinedColumns, n_components: int) -> Float[Tensor, "N D"
             f"not counting directions below {RANK_TOLERANCE:g} of the largest. "
             f"Give n_components <= {rank}, or pass an array as init."
         )
-    return left
 
 
 def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:

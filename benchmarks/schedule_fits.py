@@ -1,0 +1,140 @@
+"""A training loop with everything that was tried, and the fits that compare it with the default schedule."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from experiment import Numbers
+from mvlvm import NGMVLVM, defaults
+from mvlvm.estimators.assembling import Assembly, assemble, scale_views
+from mvlvm.estimators.fitting import count_entries
+from mvlvm.estimators.options import check_fit_options, check_view_options
+from mvlvm.estimators.preparing import prepare_views
+from mvlvm.parameters import positive
+from mvlvm.randomness import Stream, make_generator
+from mvlvm.training.loop import cosine_decay
+from mvlvm.training.stopping import rise_between_windows
+from schedule_data import Task
+
+# Steps behind every point of a course.
+_PER_POINT = 25
+
+# Where a posterior standard deviation starts: steps in units of it are then as long as those that are not.
+_UNIT_STD = defaults.START_LATENT_STD
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to train.
+
+    Attributes:
+        steps: how many.
+        rate: of everything but the latents.
+        latent_rate: of the latents' means; None as the rest.
+        std_rate: of the latents' standard deviations; None as their means.
+        betas: of Adam.
+        in_std_units: steps of latent means are as long as the posterior standard deviation is wide.
+        natural: latents take natural-gradient steps with this rate, and no Adam.
+        log_sigma: spectral deviations and weights move by shares of themselves.
+        n_draws: per step.
+    """
+
+    steps: int = 1000
+    rate: float = 0.02
+    latent_rate: float | None = None
+    std_rate: float | None = None
+    betas: tuple[float, float] = defaults.ADAM_BETAS
+    in_std_units: bool = False
+    natural: float = 0.0
+    log_sigma: bool = False
+    n_draws: int = 1
+
+
+class Stepper:
+    """Adam on every parameter, with steps of its own length for each, or natural gradients for the latents."""
+
+    def __init__(self, assembly: Assembly, schedule: Schedule) -> None:
+        self.schedule, self.latent = schedule, assembly.model.latent
+        self.parameters = dict(assembly.model.named_parameters())
+        self.first = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        self.second = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        self.count = 0
+
+    @torch.no_grad()
+    def step(self, decay: float) -> None:
+        """Go up the bound."""
+        self.count += 1
+        b1, b2 = self.schedule.betas
+        for name, p in self.parameters.items():
+            if p.grad is None:
+                continue
+            g = -p.grad
+            self.first[name].lerp_(g, 1 - b1)
+            self.second[name].lerp_(g * g, 1 - b2)
+            mean = self.first[name] / (1 - b1**self.count)
+            if self.schedule.natural and name.startswith("latent."):
+                p += decay * self._natural(name, p, mean)
+                continue
+            root = (self.second[name] / (1 - b2**self.count)).sqrt() + 1e-8
+            p += decay * self._rate(name, p) * mean / root
+
+    def _rate(self, name: str, p: nn.Parameter) -> Tensor | float:
+        s = self.schedule
+        if name == "latent.mean":
+            rate = s.rate if s.latent_rate is None else s.latent_rate
+            return rate * self.latent.std / _UNIT_STD if s.in_std_units else rate
+        if name == "latent.raw_std":
+            rate = s.rate if s.latent_rate is None else s.latent_rate
+            return rate if s.std_rate is None else s.std_rate
+        if s.log_sigma and ("raw_sigma" in name or "raw_alpha" in name):
+            return s.rate * positive(p) / torch.sigmoid(p)
+        return s.rate
+
+    def _natural(self, name: str, p: nn.Parameter, g: Tensor) -> Tensor:
+        """Multiply a gradient with the inverse Fisher information of q(X), kept to what Adam would do at most."""
+        std = self.latent.std
+        if name == "latent.mean":
+            return (self.schedule.natural * std**2 * g).clamp(-0.1, 0.1)
+        slope = torch.sigmoid(p)  # d std / d raw
+        by_log = g * std / slope
+        return (self.schedule.natural * by_log / 2).clamp(-0.1, 0.1) * std / slope
+
+
+def assembled(task: Task, seed: int, init: str = "pca") -> tuple[Assembly, torch.Generator]:
+    """Put a model together, untrained."""
+    estimator = NGMVLVM(n_components=task.n_components, init=init, random_state=seed)
+    parameters = estimator.get_params(deep=False)
+    options, prepared = check_fit_options(parameters), prepare_views(task.views, task.likelihood)
+    view_options = check_view_options(parameters, "ngsm", prepared.data.names)
+    generator = make_generator(seed, Stream.TRAINING)
+    scaled = scale_views(prepared, view_options, None, options.device)
+    return assemble(scaled, parameters, options, view_options, generator), generator
+
+
+def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000, init: str = "pca") -> Numbers:
+    """Train with a schedule, and give bound and quality at its end, and where the default tolerance would stop it."""
+    assembly, generator = assembled(task, seed, init)
+    model, n_entries = assembly.model, count_entries(assembly.model, assembly.seen)
+    stepper, bounds, stop, steps = Stepper(assembly, schedule), [], {}, min(schedule.steps, most_steps)
+
+    def judge() -> tuple[float, float]:
+        with torch.no_grad():
+            value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.N_DRAWS_BOUND).value
+        return value.item() / n_entries, task.quality(model.latent.mean.detach().double().numpy())
+
+    for step in range(steps):
+        model.zero_grad()
+        bound = model.elbo(assembly.seen, generator, n_draws=schedule.n_draws).value
+        (-bound).backward()
+        stepper.step(cosine_decay(step / steps))
+        bounds.append(bound.item() / n_entries)
+        at_window = len(bounds) % defaults.STOPPING_WINDOW == 0
+        if not stop and at_window and rise_between_windows(bounds, defaults.STOPPING_WINDOW).at_most < defaults.TOL:
+            at_stop, quality = judge()
+            stop = {"stop": len(bounds), "bound at stop": at_stop, "quality at stop": quality}
+    value, quality = judge()
+    course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
+    numbers = {"bound": value, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws, "course": course}
+    return {**numbers, **stop, "init": [assembly.init]}

@@ -1,0 +1,47 @@
+"""Where the latent means start if rows that are alike are to lie together: starts from a graph of neighbours."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from mvlvm.models.neighbour_graph import neighbour_graph
+from mvlvm.models.neighbour_start import neighbour_start
+from mvlvm.models.spectral_start import spectral_start
+from mvlvm.models.starting import complete_views, principal_scores, uncorrelated
+
+# Distances are taken between rows of at most this many principal components.
+_MOST_DIRECTIONS = 50
+
+
+def graph_starts(
+    kinds: Sequence[str], Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator
+) -> dict[str, Float[Tensor, "N D"]]:
+    """Give starts that keep neighbours together, each component scaled to unit variance.
+
+    Neighbours are those in all views side by side, each divided by its norm, so that all weigh the same. Rows without
+    an entry in any view are no one's neighbours, and start at zero.
+
+    Args:
+        kinds: which starts, "spectral" or "neighbors".
+        Ys: centred views; NaN is missing.
+        n_components: D.
+        generator: of all draws; on the CPU, so that they are the same on every device.
+
+    Raises:
+        ViewError: the views together have fewer than D directions, or too few rows.
+    """
+    known = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys]).all(dim=0)
+    filled = [Y[known] for Y in complete_views(Ys, n_components)]
+    scores = principal_scores(filled, n_components, at_most=max(_MOST_DIRECTIONS, n_components))
+    Z = scores.float()
+    # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound
+    layouts = {"spectral": spectral_start(Z, n_components, generator)}
+    if "neighbors" in kinds:
+        first = uncorrelated(layouts["spectral"].to(scores), filled)
+        layouts["neighbors"] = neighbour_start(neighbour_graph(Z, generator), first, generator)
+    starts = {kind: scores.new_zeros((len(known), n_components)) for kind in kinds}
+    for kind in kinds:
+        starts[kind][known] = uncorrelated(layouts[kind].to(scores), filled)
+    return starts
