@@ -84,7 +84,8 @@ def main(given: Sequence[str] | None = None) -> None:
     file = CellFile(results / "schedules.jsonl", __version__)
     if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
         out = options.out or (results if options.quick else ROOT / "docs" / "results")
-        say(f"wrote {write_page(list(FINALISTS), list(TRIED), STARTS, file, out, trial=options.quick)}")
+        page = write_page(list(FINALISTS), list(TRIED), STARTS, CHOSEN, file, out, trial=options.quick)
+        say(f"wrote {page}")
 
 
 if __name__ == "__main__":
