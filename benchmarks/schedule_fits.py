@@ -14,12 +14,16 @@ from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.preparing import prepare_views
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.loop import cosine_decay
+from mvlvm.training.steps import cosine_decay
 from mvlvm.training.stopping import rise_between_windows
 from schedule_data import Task
 
 # Steps behind every point of a course.
 _PER_POINT = 25
+# Steps after which it is judged whether the bound is flat, and views are cut anew.
+_RUN = 50
+# How the loop judged when these were measured.
+_WINDOW, _TOL = 100, 1e-3
 
 # Where a posterior standard deviation starts: steps in units of it are then as long as those that are not.
 _UNIT_STD = defaults.START_LATENT_STD
@@ -39,6 +43,9 @@ class Schedule:
         natural: latents take natural-gradient steps with this rate, and no Adam.
         log_sigma: spectral deviations and weights move by shares of themselves.
         n_draws: per step.
+        cool: hold the rate until the bound is flat, then let it fall over so many steps; zero lets it fall from the
+            first step to the last.
+        flat: the bound is flat when it rises by less, in nats per entry and from one 50 steps to the next.
     """
 
     steps: int = 1000
@@ -50,6 +57,8 @@ class Schedule:
     natural: float = 0.0
     log_sigma: bool = False
     n_draws: int = 1
+    cool: int = 0
+    flat: float = 2e-3
 
 
 class Stepper:
@@ -116,7 +125,7 @@ def assembled(task: Task, seed: int, init: str = "pca") -> tuple[Assembly, torch
 def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000, init: str = "pca") -> Numbers:
     """Train with a schedule, and give bound and quality at its end, and where the default tolerance would stop it."""
     assembly, generator = assembled(task, seed, init)
-    model, n_entries = assembly.model, count_entries(assembly.model, assembly.seen)
+    model, views, n_entries = assembly.model, assembly.training, count_entries(assembly.model, assembly.seen)
     stepper, bounds, stop, steps = Stepper(assembly, schedule), [], {}, min(schedule.steps, most_steps)
 
     def judge() -> tuple[float, float]:
@@ -124,16 +133,23 @@ def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000,
             value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.N_DRAWS_BOUND).value
         return value.item() / n_entries, task.quality(model.latent.mean.detach().double().numpy())
 
-    for step in range(steps):
+    cooling_from = steps - schedule.cool if schedule.cool else 0
+    while len(bounds) < steps:
+        n = len(bounds)
+        if n % _RUN == 0:
+            model.settle(views, n)
         model.zero_grad()
-        bound = model.elbo(assembly.seen, generator, n_draws=schedule.n_draws).value
+        bound = model.elbo(views, generator, n_draws=schedule.n_draws).value
         (-bound).backward()
-        stepper.step(cosine_decay(step / steps))
+        stepper.step(cosine_decay(max(0.0, (n - cooling_from) / (steps - cooling_from))))
         bounds.append(bound.item() / n_entries)
-        at_window = len(bounds) % defaults.STOPPING_WINDOW == 0
-        if not stop and at_window and rise_between_windows(bounds, defaults.STOPPING_WINDOW).at_most < defaults.TOL:
+        n += 1
+        if schedule.cool and n < cooling_from and n % _RUN == 0:
+            if rise_between_windows(bounds, _RUN).estimate < schedule.flat:
+                cooling_from, steps = n, n + schedule.cool
+        elif not stop and n % _WINDOW == 0 and rise_between_windows(bounds, _WINDOW).at_most < _TOL:
             at_stop, quality = judge()
-            stop = {"stop": len(bounds), "bound at stop": at_stop, "quality at stop": quality}
+            stop = {"stop": n, "bound at stop": at_stop, "quality at stop": quality}
     value, quality = judge()
     course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
     numbers = {"bound": value, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws, "course": course}

@@ -28,6 +28,9 @@ FINALISTS = {
     "0.1, 500 steps": Schedule(steps=500, rate=0.1),
     "0.1, 300 steps": Schedule(steps=300, rate=0.1),
     "0.1, latents 0.05, 500 steps": Schedule(steps=500, rate=0.1, latent_rate=0.05),
+    "0.05, hold and cool": Schedule(rate=0.05, cool=200),
+    "0.1, hold and cool": Schedule(rate=0.1, cool=200),
+    "0.1, latents 0.05, hold and cool": Schedule(rate=0.1, latent_rate=0.05, cool=200),
 }
 # Tried on one seed of a few.
 _HALF = Schedule(steps=500, rate=0.05)
