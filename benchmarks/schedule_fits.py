@@ -14,7 +14,7 @@ from mvlvm.estimators.options import check_fit_options, check_view_options
 from mvlvm.estimators.preparing import prepare_views
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.steps import cosine_decay
+from mvlvm.training.schedule import cosine_decay
 from mvlvm.training.stopping import rise_between_windows
 from schedule_data import Task
 
@@ -22,8 +22,6 @@ from schedule_data import Task
 _PER_POINT = 25
 # Steps after which it is judged whether the bound is flat, and views are cut anew.
 _RUN = 50
-# How the loop judged when these were measured.
-_WINDOW, _TOL = 100, 1e-3
 
 # Where a posterior standard deviation starts: steps in units of it are then as long as those that are not.
 _UNIT_STD = defaults.START_LATENT_STD
@@ -123,34 +121,25 @@ def assembled(task: Task, seed: int, init: str = "pca") -> tuple[Assembly, torch
 
 
 def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000, init: str = "pca") -> Numbers:
-    """Train with a schedule, and give bound and quality at its end, and where the default tolerance would stop it."""
+    """Train with a schedule, and give bound and quality at its end."""
     assembly, generator = assembled(task, seed, init)
     model, views, n_entries = assembly.model, assembly.training, count_entries(assembly.model, assembly.seen)
-    stepper, bounds, stop, steps = Stepper(assembly, schedule), [], {}, min(schedule.steps, most_steps)
-
-    def judge() -> tuple[float, float]:
-        with torch.no_grad():
-            value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.N_DRAWS_BOUND).value
-        return value.item() / n_entries, task.quality(model.latent.mean.detach().double().numpy())
-
-    cooling_from = steps - schedule.cool if schedule.cool else 0
+    stepper, bounds, steps = Stepper(assembly, schedule), [], min(schedule.steps, most_steps)
+    cool_from = max(0, steps - schedule.cool) if schedule.cool else 0
     while len(bounds) < steps:
         n = len(bounds)
         if n % _RUN == 0:
             model.settle(views, n)
+            if schedule.cool and n < cool_from and rise_between_windows(bounds, _RUN) < schedule.flat:
+                cool_from, steps = n, n + schedule.cool
         model.zero_grad()
         bound = model.elbo(views, generator, n_draws=schedule.n_draws).value
         (-bound).backward()
-        stepper.step(cosine_decay(max(0.0, (n - cooling_from) / (steps - cooling_from))))
+        stepper.step(cosine_decay(max(0.0, (n - cool_from) / (steps - cool_from))))
         bounds.append(bound.item() / n_entries)
-        n += 1
-        if schedule.cool and n < cooling_from and n % _RUN == 0:
-            if rise_between_windows(bounds, _RUN).estimate < schedule.flat:
-                cooling_from, steps = n, n + schedule.cool
-        elif not stop and n % _WINDOW == 0 and rise_between_windows(bounds, _WINDOW).at_most < _TOL:
-            at_stop, quality = judge()
-            stop = {"stop": n, "bound at stop": at_stop, "quality at stop": quality}
-    value, quality = judge()
+    with torch.no_grad():
+        value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.N_DRAWS_BOUND).value
+    quality = task.quality(model.latent.mean.detach().double().numpy())
     course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
-    numbers = {"bound": value, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws, "course": course}
-    return {**numbers, **stop, "init": [assembly.init]}
+    numbers = {"bound": value.item() / n_entries, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws}
+    return {**numbers, "course": course, "init": [assembly.init]}

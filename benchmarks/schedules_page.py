@@ -37,11 +37,6 @@ the next, and then lets it fall over 200 steps: it takes as many steps as the da
 first step to the last is small long before the end, and the bound rises until the end because its noise dies down, not
 because anything is learned; so there is no telling when to stop.
 """
-_STOPPING = """
-Where the rule that was the default would have stopped a schedule (a rise of less than 0.001 at two standard errors,
-from one 100 steps to the next): mean over those seeds on which it would have, of all, and what the bound was there,
-minus that at the end, in thousandths of a nat per entry.
-"""
 _TRIED = """
 On the quicker data sets. Bounds minus that of the first schedule, in thousandths of a nat per entry.
 "Latents by their std": steps of latent means are as long as their posterior standard deviations are wide, or half of
@@ -67,7 +62,6 @@ def write_page(
     parts += ["## Schedules", _seeds(final), filled(_FINALISTS), _differences(final, finalists, "bound", 1000)]
     parts += ["Quality in percent:", _levels(final, finalists, "quality", 100, 1)]
     parts += ["Steps:", _levels(final, finalists, "steps", 1, 0), filled(_NOISE)]
-    parts += [filled(_STOPPING), _stopping(final, finalists)]
     quick = _found(cells, [f"tried-{task}" for task in TRIED_ON], tried)
     parts += ["## What else was tried", _seeds(quick), filled(_TRIED), _differences(quick, tried, "bound", 1000)]
     parts += ["Quality in percent:", _levels(quick, tried, "quality", 100, 1)]
@@ -111,20 +105,6 @@ def _levels(found: Found, methods: Sequence[str], number: str, unit: float, digi
     rows = [["", *map(_name, found)]]
     for method in methods:
         rows.append([method, *(f"{unit * results.mean(method, number):.{digits}f}" for results in found.values())])
-    return markdown(rows)
-
-
-def _stopping(found: Found, methods: Sequence[str]) -> str:
-    """Give when each would have stopped by itself, and what it would have lost."""
-    rows = [["schedule", *map(_name, found)]]
-    for method in methods:
-        row = [method]
-        for results in found.values():
-            stops, n_seeds = results.values(method, "stop"), len(results.cells)
-            ends = [by[method].numbers["bound"] for by in results.cells.values() if "stop" in by[method].numbers]
-            lost = np.subtract(results.values(method, "bound at stop"), ends)
-            row.append(f"{np.mean(stops):.0f} ({len(stops)}/{n_seeds}), {1000 * lost.mean():+.1f}" if stops else "-")
-        rows.append(row)
     return markdown(rows)
 
 

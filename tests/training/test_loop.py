@@ -9,7 +9,7 @@ from mvlvm.errors import NumericalError
 from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
-from mvlvm.training.steps import cosine_decay
+from mvlvm.training.schedule import cosine_decay
 from tests.training.bounds import Hill, StubBound
 
 
@@ -28,23 +28,35 @@ def test_concave_bound_is_raised_to_its_top(generator):
 def test_history_has_one_entry_per_step(generator):
     history = climb(Hill(), generator, max_iter=7)
     assert history.parts["double"] == [2 * bound for bound in history.bound]
-    assert history.learning_rate == [0.2 * cosine_decay(step / 7) for step in range(7)]
+    assert history.learning_rate == [0.2] * 4 + [0.2 * cosine_decay(step / 3) for step in range(3)]
     assert history.seconds == sorted(history.seconds)
     assert [len(column) for column in history.as_arrays().values()] == [7] * 4
 
 
-def test_flat_bound_stops_as_converged(generator):
-    history = climb(Hill(), generator, max_iter=1000, tol=1e-3, window=20)
+def test_the_rate_is_held_until_the_bound_is_flat_and_then_falls(generator):
+    history = climb(Hill(), generator, max_iter=1000, tol=1e-3, window=20, cooling=30)
     assert history.stop_reason is StopReason.CONVERGED
-    assert len(history.bound) < 1000
-    assert len(history.bound) % 20 == 0
+    n_held = len(history.bound) - 30
+    assert 40 <= n_held < 900
+    assert n_held % 20 == 0
+    assert history.learning_rate[:n_held] == [0.2] * n_held
+    assert history.learning_rate[n_held:] == pytest.approx([0.2 * cosine_decay(step / 30) for step in range(30)])
     assert history.last_rise < 1e-3
     assert history.bound[-1] == pytest.approx(5.0, abs=1e-2)
 
 
-def test_noise_alone_is_not_taken_for_a_plateau(generator):
-    history = climb(Hill(noise=1.0), generator, max_iter=200, tol=1e-3, window=20)
+def test_a_bound_that_still_rises_leaves_enough_steps_for_the_rate_to_fall(generator):
+    slope = nn.Parameter(torch.zeros(()))
+    config = TrainConfig(max_iter=100, learning_rate=0.2, tol=1e-3, window=20, cooling=30)
+    history = train([slope], lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
+    assert history.learning_rate == pytest.approx([0.2] * 70 + [0.2 * cosine_decay(step / 30) for step in range(30)])
+
+
+def test_a_bound_that_gets_flat_while_the_rate_falls_ends_at_max_iter(generator):
+    history = climb(Hill(), generator, max_iter=60, tol=1e9, window=20, cooling=30)  # two windows are 40 steps
+    assert history.stop_reason is StopReason.MAX_ITER
+    assert len(history.bound) == 60
 
 
 @pytest.mark.parametrize("fall", [0.0, 0.1], ids=["flat", "falling"])
@@ -57,20 +69,20 @@ def test_zero_tolerance_never_stops_early(fall, generator):
     assert len(history.bound) == 100
 
 
-def test_the_last_rise_is_that_between_the_last_two_windows(generator):
+def test_the_last_rise_is_that_between_the_last_two_windows_before_the_rate_falls(generator):
     slope = nn.Parameter(torch.zeros(()))
-    config = TrainConfig(max_iter=60, learning_rate=0.2, tol=1e-3, window=20)
+    config = TrainConfig(max_iter=75, learning_rate=0.2, tol=1e-3, window=20, cooling=15)
     history = train([slope], lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
-    last, before = history.bound[40:], history.bound[20:40]
+    last, before = history.bound[40:60], history.bound[20:40]
     assert history.last_rise == pytest.approx((sum(last) - sum(before)) / 20)
 
 
 def test_a_run_shorter_than_two_windows_is_judged_by_its_halves(generator):
     slope = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
-    config = TrainConfig(max_iter=30, learning_rate=0.2, tol=1e-3, window=100)
+    config = TrainConfig(max_iter=60, learning_rate=0.2, tol=1e-3, window=100)
     history = train([slope], lambda _: StubBound(3 * slope), config, generator)
-    assert history.last_rise == pytest.approx((sum(history.bound[15:]) - sum(history.bound[:15])) / 15)
+    assert history.last_rise == pytest.approx((sum(history.bound[15:30]) - sum(history.bound[:15])) / 15)
 
 
 def test_too_few_steps_tell_nothing_about_the_rise(generator):
@@ -138,7 +150,7 @@ def test_watch_sees_every_step_with_its_bound(generator):
     assert seen == list(enumerate(history.bound, start=1))
 
 
-def test_learning_rate_falls_from_all_to_a_twentieth():
+def test_the_rate_falls_from_all_to_a_twentieth():
     shares = [cosine_decay(progress / 10) for progress in range(11)]
     assert shares[0] == 1.0
     assert shares[5] == pytest.approx(0.525)

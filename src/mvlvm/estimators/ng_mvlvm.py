@@ -36,9 +36,10 @@ class NGMVLVM(AbstractMultiViewLVM):
             100 steps, and the fit starts where the bound was best; or an (N, D) array. With `n_private`, the array may
             also have a column for every private dimension, after the shared ones, view by view.
         max_iter: the most steps to take.
-        tol: stop when the bound rises by less than this, in nats per entry of the data, from one hundred steps to the
-            next; 0 never stops early.
-        learning_rate: of Adam, at the start; it falls along a cosine to a twentieth.
+        tol: the bound is flat when it rises by less than this, in nats per entry of the data, from one fifty steps to
+            the next; training then ends with 200 steps of a falling learning rate. 0 never stops early.
+        learning_rate: of Adam; it falls along a cosine to a twentieth once the bound is flat, or at the end of
+            `max_iter` steps.
         n_draws: draws of latents and spectral points per step, the paper's I.
         n_draws_predict: draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.

@@ -11,10 +11,11 @@ class TrainConfig:
 
     Args:
         max_iter: the most steps to take, the paper's T.
-        learning_rate: of Adam, at the start; it falls along a cosine.
-        tol: stop when the bound rises by less than this per window of steps; zero never stops early.
+        learning_rate: of Adam, until it falls.
+        tol: the bound is flat when it rises by less than this from one window of steps to the next; zero is never flat.
         betas: of Adam.
         window: steps over which the bound is averaged before it is compared.
+        cooling: steps over which the learning rate falls at the end.
     """
 
     max_iter: int = defaults.MAX_ITER
@@ -22,3 +23,14 @@ class TrainConfig:
     tol: float = 0.0
     betas: tuple[float, float] = defaults.ADAM_BETAS
     window: int = defaults.STOPPING_WINDOW
+    cooling: int = defaults.COOLING_STEPS
+
+    @property
+    def n_cooling(self) -> int:
+        """Steps of cooling: no more than half of all."""
+        return min(self.cooling, self.max_iter // 2)
+
+    @property
+    def most_held(self) -> int:
+        """The most steps at the full learning rate."""
+        return self.max_iter - self.n_cooling

@@ -19,8 +19,8 @@ class History:
     """The course of the bound, one entry per step, and how it ended.
 
     Attributes:
-        last_rise: by how much the mean bound rose from the last but one window of steps to the last; infinite where
-            there were too few steps to tell.
+        last_rise: by how much the mean bound rose, before the learning rate fell, from the last but one window of steps
+            to the last; infinite where there were too few steps to tell.
     """
 
     bound: list[float] = field(default_factory=list)

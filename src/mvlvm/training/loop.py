@@ -1,6 +1,6 @@
 """The training loop. It knows no model: only parameters, and a bound to raise."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import torch
 from torch import nn
@@ -31,10 +31,10 @@ def train(
     watch: Watch = silent,
     settle: Settle = _nothing_to_settle,
 ) -> History:
-    """Raise a stochastic bound with Adam until it is flat, `max_iter` is reached, or the user interrupts.
+    """Raise a stochastic bound with Adam until it is flat, then let the learning rate fall.
 
-    The learning rate falls along a cosine to a twentieth of its start. An interrupt (Ctrl-C) ends the loop and keeps
-    what was learned so far.
+    The rate is held until the bound is flat, or there are just enough steps left for it to fall along a cosine to a
+    twentieth. An interrupt (Ctrl-C) ends the loop and keeps what was learned so far.
 
     Args:
         parameters: what is learned.
@@ -51,23 +51,26 @@ def train(
     eager = EagerSteps(parameters, objective, config, generator)
     steps = RecordedSteps(eager) if generator.device.type == "cuda" else eager
     history, setting, settled_for = History(), None, 0
+    held, last = config.most_held, config.max_iter
     try:
-        while len(history.bound) < config.max_iter:
+        while len(history.bound) < last:
             n_taken = len(history.bound)
             if n_taken == settled_for:
                 setting, settled_for = settle(n_taken), n_taken + _RUN
-            ends = (settled_for, n_taken + config.window - n_taken % config.window, config.max_iter)
+            ends = (settled_for, n_taken + config.window - n_taken % config.window, last)
             for taken in steps.take(min(ends) - n_taken, setting):
                 history.record(
                     taken.bound, taken.parts, seconds=taken.seconds, learning_rate=taken.learning_rate
                 )  # fmt: skip
                 watch(len(history.bound), taken.bound)
-            if _is_flat(history, config):
+            if len(history.bound) < held and _is_flat(history, config):
                 history.stop_reason = StopReason.CONVERGED
-                break
+                steps.cool()
+                held = len(history.bound)
+                last = held + config.n_cooling
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
-    history.last_rise = _last_rise(history, config)
+    history.last_rise = _last_rise(history.bound[:held], config)
     return history
 
 
@@ -75,10 +78,9 @@ def _is_flat(history: History, config: TrainConfig) -> bool:
     """Judge at the end of every window whether the bound has stopped rising."""
     if config.tol == 0 or len(history.bound) % config.window != 0:
         return False
-    return rise_between_windows(history.bound, config.window).at_most < config.tol
+    return rise_between_windows(history.bound, config.window) < config.tol
 
 
-def _last_rise(history: History, config: TrainConfig) -> float:
+def _last_rise(bounds: Sequence[float], config: TrainConfig) -> float:
     """Give the rise over the last window; a run of less than two windows is judged by its halves."""
-    window = min(config.window, len(history.bound) // 2)
-    return rise_between_windows(history.bound, window).estimate
+    return rise_between_windows(bounds, min(config.window, len(bounds) // 2))

@@ -39,6 +39,11 @@ class RecordedSteps:
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
         self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps by numbers: the bound, and its parts
 
+    def cool(self) -> None:
+        """Let the learning rate fall from now on; a recording reads it from the same table."""
+        self.eager.cool()
+        self._rates.copy_(torch.tensor(self.eager.learning_rates))
+
     def take(self, n_steps: int, setting: Hashable | None) -> Sequence[Taken]:
         """Take some steps, at most so many; none if a recording had to be given up.
 

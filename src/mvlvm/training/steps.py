@@ -1,6 +1,5 @@
 """Taking steps of Adam, one at a time."""
 
-import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -8,9 +7,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from mvlvm import defaults
 from mvlvm.errors import NumericalError
 from mvlvm.training.config import TrainConfig
+from mvlvm.training.schedule import learning_rates
 
 
 @runtime_checkable
@@ -46,21 +45,20 @@ class EagerSteps:
     Args:
         parameters: what is learned.
         objective: the bound.
-        config: learning rate, and the number of steps over which it falls.
+        config: learning rate, and when and over how many steps it falls.
         generator: source of draws.
 
     Attributes:
         n_taken: steps taken so far.
-        learning_rates: of all steps.
+        config: the same.
+        learning_rates: of all steps, as far as is known.
     """
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], objective: Objective, config: TrainConfig, generator: torch.Generator
     ) -> None:
         self.parameters, self.objective, self.generator = list(parameters), objective, generator
-        self.learning_rates = [
-            config.learning_rate * cosine_decay(step / config.max_iter) for step in range(config.max_iter)
-        ]
+        self.config, self.learning_rates = config, learning_rates(config, config.most_held)
         on_gpu = self.parameters[0].is_cuda
         # a GPU reads the rate from its own memory, where a recorded step can change it
         self.rate = torch.tensor(config.learning_rate, device=self.parameters[0].device) if on_gpu else None
@@ -74,6 +72,10 @@ class EagerSteps:
     def seconds(self) -> float:
         """Time since the first step began."""
         return time.perf_counter() - self._start
+
+    def cool(self) -> None:
+        """Let the learning rate fall from now on."""
+        self.learning_rates = learning_rates(self.config, self.n_taken)
 
     def take(self, n_steps: int, setting: Hashable | None = None) -> Sequence[Taken]:
         """Take one step, whatever was asked for, so that it can be shown and interrupted.
@@ -99,12 +101,6 @@ class EagerSteps:
         (-bound.value).backward()
         self.optimiser.step()
         return bound
-
-
-def cosine_decay(progress: float) -> float:
-    """Give the share of the first learning rate that is left after a share `progress` of all steps."""
-    last = defaults.FINAL_LEARNING_RATE_SHARE
-    return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
 def _check_finite(bound: Tensor, step: int) -> None:
