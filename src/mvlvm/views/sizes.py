@@ -43,7 +43,7 @@ def view_sizes(views: Any) -> dict[str, ViewSize]:
     if is_mudata(views):
         return {name: ViewSize(views.n_obs, adata.n_vars, 2) for name, adata in views.mod.items()}
     if is_anndata(views):
-        return {"view0": ViewSize(*views.shape, 2)}
+        return {"view0": ViewSize(views.n_obs, views.n_vars, 2)}
     _, tables = unpack(views)
     return {str(name): _size(table) for name, table in tables.items()}
 
