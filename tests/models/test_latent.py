@@ -46,3 +46,18 @@ def test_divergence_is_that_of_the_posterior_from_the_prior(generator):
     latent = make_latent(generator)
     expected = diagonal_normal_kl(latent.mean.detach().numpy(), latent.std.detach().numpy())
     torch.testing.assert_close(latent.kl().item(), expected, rtol=1e-12, atol=0.0)
+
+
+def test_rows_by_themselves_are_what_they_were_among_all(generator):
+    latent = make_latent(generator)
+    with torch.no_grad():
+        latent.raw_std.add_(normal(latent.raw_std.shape, generator))
+    latent.weigh_rows(torch.arange(len(latent.mean)).double())
+    rows = torch.tensor([2, 0])
+    part = latent.of_rows(rows)
+    assert torch.equal(part.mean, latent.mean[rows])
+    assert torch.equal(part.std, latent.std[rows])
+    assert torch.equal(part.weight, torch.tensor([2.0, 0.0]).double())
+    with torch.no_grad():
+        part.mean.zero_()
+    assert (latent.mean[rows] != 0).all()

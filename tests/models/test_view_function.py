@@ -9,7 +9,7 @@ from mvlvm.models.feature_view import FeatureView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.view_function import ViewFunction, function_of_columns
 from mvlvm.spectral import SpectralPoints
 from tests.mixtures import normal, uniform
 from tests.models.quadratic_features import exactly_gaussian
@@ -135,3 +135,12 @@ def test_doubled_function_has_features_in_double_and_the_same_weights(generator)
     for one, other in zip(function.posteriors, doubled.posteriors, strict=True):
         assert torch.equal(one.mean, other.mean)
         assert torch.equal(one.features.points.w1.double(), other.features.points.w1)
+
+
+def test_some_columns_of_a_function_are_predicted_as_they_were_among_all(function, X):
+    columns = torch.arange(function.posteriors[0].mean.shape[1]) % 2 == 0
+    std = torch.full_like(X, 0.1)
+    whole, some = (f.predict(X, std, [X]) for f in (function, function_of_columns(function, columns)))
+    assert not columns.all()
+    for one, other in zip(whole, some, strict=True):
+        torch.testing.assert_close(one[:, columns], other, rtol=0.0, atol=1e-12)

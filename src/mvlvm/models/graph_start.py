@@ -6,10 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.linalg.leading import JoinedColumns
 from mvlvm.models.neighbour_graph import neighbour_graph
 from mvlvm.models.neighbour_start import neighbour_start
 from mvlvm.models.spectral_start import spectral_start
-from mvlvm.models.starting import complete_views, principal_scores, uncorrelated
+from mvlvm.models.starting import of_unit_norm, principal_scores, uncorrelated
 
 # Distances are taken between rows of at most this many principal components.
 _MOST_DIRECTIONS = 50
@@ -33,7 +34,9 @@ def graph_starts(
         ViewError: the views together have fewer than D directions, or too few rows.
     """
     known = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys]).all(dim=0)
-    filled = [Y[known] for Y in complete_views(Ys, n_components)]
+    filled = of_unit_norm(Ys, n_components)
+    if not known.all():
+        filled = JoinedColumns([Y[known] for Y in filled.parts], filled.factors)
     scores = principal_scores(filled, n_components, at_most=max(_MOST_DIRECTIONS, n_components))
     Z = scores.float()
     # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound

@@ -44,7 +44,7 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     Raises:
         ViewError: the views together have fewer than D directions.
     """
-    return unit_variance(_components(_of_unit_norm(Ys, n_components), n_components))
+    return unit_variance(_components(of_unit_norm(Ys, n_components), n_components))
 
 
 def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
@@ -52,18 +52,11 @@ def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float
 
     How, and when not, says `models/rotation.py`. One or two components are never turned.
     """
-<<<<<<< HEAD
-    filled = _of_unit_norm(Ys, n_components)
-    left = _components(filled, n_components)
-    return unit_variance(turn_towards_views(left, filled.parts) if n_components > _MOST_TO_LOOK_AT else left)
-=======
-    filled = complete_views(Ys, n_components)
+    filled = of_unit_norm(Ys, n_components)
     return _turned(_components(filled, n_components), filled)
 
 
-def principal_scores(
-    filled: Sequence[Float[Tensor, "N _"]], n_components: int, *, at_most: int
-) -> Float[Tensor, "N d"]:
+def principal_scores(filled: JoinedColumns, n_components: int, *, at_most: int) -> Float[Tensor, "N d"]:
     """Give rows by their coordinates along the leading principal components of all views.
 
     Args:
@@ -74,13 +67,12 @@ def principal_scores(
     Raises:
         ViewError: there are fewer than are needed.
     """
-    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), at_most)
+    left, singular_values = filled.leading_left_vectors(at_most)
     _check_rank(singular_values, n_components)
-    kept = singular_values > RANK_TOLERANCE * singular_values[0]
-    return (left * singular_values)[:, kept]
+    return (left * singular_values)[:, singular_values > RANK_TOLERANCE * singular_values[0]]
 
 
-def uncorrelated(X: Float[Tensor, "N D"], filled: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
+def uncorrelated(X: Float[Tensor, "N D"], filled: JoinedColumns) -> Float[Tensor, "N D"]:
     """Scale the columns of any start to unit variance, each without what it shares with those before it.
 
     They are turned where `turned_start` would turn them.
@@ -92,29 +84,23 @@ def uncorrelated(X: Float[Tensor, "N D"], filled: Sequence[Float[Tensor, "N _"]]
     return _turned(torch.linalg.qr(X - X.mean(dim=0)).Q, filled)
 
 
-def _turned(left: Float[Tensor, "N D"], filled: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
-    return unit_variance(turn_towards_views(left, filled) if left.shape[1] > _MOST_TO_LOOK_AT else left)
->>>>>>> 81568c3 (Start latents from a graph of neighbours, or from the best of three starts: the start decides the bound more than steps do)
+def _turned(left: Float[Tensor, "N D"], filled: JoinedColumns) -> Float[Tensor, "N D"]:
+    return unit_variance(turn_towards_views(left, filled.parts) if left.shape[1] > _MOST_TO_LOOK_AT else left)
 
 
 def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     """Give how many directions there are to start from, counted no further than `at_most`."""
-    _, singular_values = _of_unit_norm(Ys, at_most).leading_left_vectors(at_most)
+    _, singular_values = of_unit_norm(Ys, at_most).leading_left_vectors(at_most)
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
-<<<<<<< HEAD
 def _components(filled: JoinedColumns, n_components: int) -> Float[Tensor, "N D"]:
     left, singular_values = filled.leading_left_vectors(n_components)
-=======
-def _components(filled: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
-    left, singular_values = leading_left_vectors(torch.cat(list(filled), dim=1), n_components)
     _check_rank(singular_values, n_components)
     return left
 
 
 def _check_rank(singular_values: Float[Tensor, " n"], n_components: int) -> None:
->>>>>>> 81568c3 (Start latents from a graph of neighbours, or from the best of three starts: the start decides the bound more than steps do)
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
@@ -132,11 +118,11 @@ def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
 
 def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float[Tensor, "N _"], ...]:
     """Divide every view by its norm, and fill the gaps of all with the best matrix of a given rank."""
-    filled = _of_unit_norm(Ys, rank)
+    filled = of_unit_norm(Ys, rank)
     return tuple(Y * factor for Y, factor in zip(filled.parts, filled.factors, strict=True))
 
 
-def _of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> JoinedColumns:
+def of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> JoinedColumns:
     """Put views side by side, each divided by its norm; those with gaps are filled as in `complete_views`."""
     factors = [1 / _norm(Y) for Y in Ys]
     if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):

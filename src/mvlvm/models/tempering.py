@@ -32,7 +32,7 @@ from mvlvm.models.new_rows import (
 )
 from mvlvm.models.observed import ObservedView
 from mvlvm.models.observed_rows import EntriesByRow
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.view_function import ViewFunction, function_of_columns
 from mvlvm.models.weight_posterior import Prediction
 
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -184,7 +184,8 @@ class _Fold:
         function, predicted = self.functions[v], self.at_places[v]
         if columns.all() or not isinstance(function.likelihood, Gaussian):
             return function, predicted, Y
-        return function.of_columns(columns), Prediction(*(values[:, columns] for values in predicted)), Y[:, columns]
+        at_places = Prediction(*(values[:, columns] for values in predicted))
+        return function_of_columns(function, columns), at_places, Y[:, columns]
 
 
 def _exercises(views: Sequence[EntriesByRow], held_out: Tensor, generator: torch.Generator) -> Iterator[_Exercise]:

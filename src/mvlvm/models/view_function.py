@@ -99,10 +99,6 @@ class ViewFunction:
         )
         return strength / strength.sum()
 
-    def of_columns(self, columns: Bool[Tensor, " M"]) -> "ViewFunction":
-        """Give the function of some columns, for a likelihood that has no parameters of columns."""
-        return ViewFunction(tuple(posterior.of_columns(columns) for posterior in self.posteriors), self.likelihood)
-
     def of_one_draw(self) -> "ViewFunction":
         """Give a rougher function that costs less: that of the first spectral draw."""
         return ViewFunction(self.posteriors[:1], self.likelihood)
@@ -134,3 +130,8 @@ class ViewEntries:
         """Predict entries at normally distributed latents; arguments as for `ViewFunction.predict`."""
         predicted = self.function.predict(mean, std, draws)
         return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))
+
+
+def function_of_columns(function: ViewFunction, columns: Bool[Tensor, " M"]) -> ViewFunction:
+    """Give the function of some columns of a view whose likelihood has no parameters of columns."""
+    return replace(function, posteriors=tuple(posterior.of_columns(columns) for posterior in function.posteriors))
