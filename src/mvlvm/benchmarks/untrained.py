@@ -22,7 +22,7 @@ def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[Assembly, Callable[[int]
     view_options = check_view_options(parameters, parameters["kernel"], prepared.data.names)
     generator = make_generator(seed_from(parameters["random_state"]), Stream.TRAINING, options.device)
     with quietly():
-        scaled = scale_views(prepared, view_options, None, options.device)
+        scaled = scale_views(prepared, view_options, None, options)
         assembly = assemble(scaled, parameters, options, view_options, generator)
 
     def train(n_steps: int) -> History:

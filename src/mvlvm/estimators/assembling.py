@@ -69,7 +69,7 @@ class Assembly:
 
 
 def scale_views(
-    prepared: PreparedViews, view_options: Mapping[str, ViewOptions], weight: Weight | None, device: torch.device
+    prepared: PreparedViews, view_options: Mapping[str, ViewOptions], weight: Weight | None, options: FitOptions
 ) -> ScaledViews:
     """Centre and scale views, and let their likelihoods have a first look at them.
 
@@ -77,14 +77,25 @@ def scale_views(
         prepared: the views.
         view_options: how each is to be scaled.
         weight: of the rows; those of no weight have no say.
-        device: where to put them.
+        options: where to put them.
     """
     encoded = prepared.encoded()
     counting = without_rows_of_no_weight(encoded, weight)
     scalings = choose_scalings(prepared, {name: view.scale for name, view in view_options.items()}, encoded, counting)
-    Ys = {name: torch.as_tensor(scalings[name].apply(Y), device=device) for name, Y in counting.items()}
+    Ys = {
+        name: torch.as_tensor(scalings[name].apply(Y))
+        .to(_dtype_of(prepared.likelihoods[name], options))
+        .to(options.device)
+        for name, Y in counting.items()
+    }
     likelihoods = {name: LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in Ys.items()}
     return ScaledViews(Ys, scalings, likelihoods, weight)
+
+
+def _dtype_of(likelihood: str, options: FitOptions) -> torch.dtype:
+    """Give the precision of a scaled view: on a GPU, whose memory is smaller, measurements have that of features."""
+    on_gpu = options.device.type == "cuda" and LIKELIHOODS[likelihood].real_valued
+    return options.dtype if on_gpu else torch.float64
 
 
 def assemble(

@@ -68,7 +68,7 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
             print(self.estimate_memory(views))
         view_options = check_view_options(parameters, self._kernel(), prepared.data.names)
         weight = check_sample_weight(sample_weight, prepared.data.n_samples, options.device)
-        scaled = scale_views(prepared, view_options, weight, options.device)
+        scaled = scale_views(prepared, view_options, weight, options)
         aside = set_aside(prepared, rows_of_no_weight(weight))
         del prepared  # training is to have the memory
 

@@ -19,7 +19,8 @@ precision within a block and float64 sums over blocks, and the slopes by Phi are
 
     Y (B' / s) - Phi (B B' / s + M A^-1)
 
-in the precision of the features, on a GPU in TF32. When it is small, R is formed in float64, and s |R|^2 + |B|^2 takes
+in the precision of the features; on a GPU, features and Y lie on the grid of TF32, on which its products are exact
+(`linalg/precision.py`). When it is small, R is formed in float64, and s |R|^2 + |B|^2 takes
 the place of the small difference of large numbers above.
 """
 
@@ -35,7 +36,7 @@ from torch import Tensor
 from mvlvm.evidence.random_features import refuse_second_derivative
 from mvlvm.linalg.cholesky import cholesky
 from mvlvm.linalg.lowrank import add_to_diagonal
-from mvlvm.linalg.precision import tf32_products
+from mvlvm.linalg.precision import has_tf32, on_tf32_grid, split_product, tf32_products
 from mvlvm.linalg.symmetric import add_lower_gram
 from mvlvm.linalg.triangular import inverse_of_lower
 from mvlvm.shapes import Scalar
@@ -43,7 +44,8 @@ from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, 
 from mvlvm.spectral.frequencies import Frequencies
 
 # Below this noise variance nothing is rounded to float32 before it is divided by s. Above it float32 products are off
-# by 6e-8 / 0.05, a millionth of the evidence, and TF32 slopes by 5e-4 / sqrt(0.05), less than a hundredth of a slope.
+# by 6e-8 / 0.05, a millionth of the evidence; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
+# themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
 EXACT_BELOW = 0.05
 # Products with so few columns are no slower in float64.
 _NARROW = 32
@@ -62,6 +64,7 @@ class Target(NamedTuple):
         energy: |Y|^2 of all columns.
         cut: the part of it that Y does not have.
         row_scale: the square roots of the rows' weights, by which features are multiplied; None is one.
+        on_grid: whether Y lies on the grid of TF32 already.
     """
 
     Y: Float[Tensor, "N r"]
@@ -69,6 +72,7 @@ class Target(NamedTuple):
     energy: float
     cut: float = 0.0
     row_scale: Float[Tensor, " N"] | None = None
+    on_grid: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,8 @@ class _Blocks:
             if self.plan.exact or r <= _NARROW:
                 C.addmm_(Phi.T, Y.double())
             else:
-                C.add_(block.Phi.T @ Y.to(block.Phi))
+                with tf32_products(Y.device):  # both lie on its grid
+                    C.add_(block.Phi.T @ self._columns(rows))
         return gram, C
 
     def residual_energy(self, small: _Small) -> Scalar | None:
@@ -222,7 +227,7 @@ class _Blocks:
         by_X, parts = torch.empty_like(self.X), []
         by_features = self._exact_slopes(small) if self.plan.exact else self._fast_slopes(small)
         for rows, block in self._blocks():
-            G = by_features(block.Phi, self.target.Y[rows])
+            G = by_features(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows))
             by_X[rows], part = pull_back(block, G, self.X[rows], self.frequencies)
             parts.append(part)
         summed = parts[0] if len(parts) == 1 else (torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True))
@@ -239,13 +244,17 @@ class _Blocks:
 
     def _fast_slopes(self, small: _Small) -> SlopesByFeatures:
         B_over_s = (small.B / small.s).to(self.X)
-        W = (small.B @ small.B.T / small.s + self.target.n_columns * small.A_inverse).to(self.X)
+        minus_W = -(small.B @ small.B.T / small.s + self.target.n_columns * small.A_inverse).to(self.X)
 
         def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
-            with tf32_products(Phi.device):
-                return torch.mm(B_over_s, Y.to(Phi).T).addmm_(W, Phi.T, alpha=-1).T
+            return split_product(minus_W, Phi.T, plus=split_product(B_over_s, Y.T)).T
 
         return by_features
+
+    def _columns(self, rows: slice) -> Float[Tensor, "n r"]:
+        """Give some rows of Y in the precision of the features, as products are fast with."""
+        Y = self.target.Y[rows].to(self.X)
+        return on_tf32_grid(Y) if has_tf32(Y) and not self.target.on_grid else Y
 
     def _blocks(self) -> Iterator[tuple[slice, FeatureBlock]]:
         """Give the features of one block after the other: those that were kept, or computed again."""
@@ -255,7 +264,10 @@ class _Blocks:
             block = self.kept.get(first)
             if block is None:
                 scale = None if self.target.row_scale is None else self.target.row_scale[rows]
-                block = feature_block(self.X[rows], self.frequencies, with_slopes=self.with_slopes, row_scale=scale)
+                block = feature_block(
+                    self.X[rows], self.frequencies, with_slopes=self.with_slopes, row_scale=scale,
+                    coarse=not self.plan.exact,
+                )  # fmt: skip
                 if self.plan.keep:
                     self.kept[first] = block.to_keep()
             yield rows, block

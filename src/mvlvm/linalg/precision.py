@@ -1,9 +1,24 @@
-"""Products in lower precision, where nothing is lost by it."""
+"""Products on the tensor cores of a GPU, with the precision of float32.
+
+TF32 has eleven bits, and products of two such numbers are exact in float32. So where both factors are numbers of eleven
+bits, a TF32 product is as precise as a float32 one, and three times as fast. Features and columns of views are rounded
+to that grid once, as data are; a small matrix of any numbers is taken apart into two that lie on it.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# A float32 has thirteen bits more.
+_EXTRA_BITS = 13
+
+
+def has_tf32(values: Tensor) -> bool:
+    """Tell whether products with these numbers may be TF32."""
+    return values.is_cuda and values.dtype == torch.float32
 
 
 @contextmanager
@@ -18,3 +33,22 @@ def tf32_products(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def on_tf32_grid(values: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """Round float32 numbers to the nearest that TF32 can hold."""
+    bits = values.contiguous().view(torch.int32)
+    half = (1 << (_EXTRA_BITS - 1)) - 1 + ((bits >> _EXTRA_BITS) & 1)  # ties go to the even one
+    return ((bits + half) & -(1 << _EXTRA_BITS)).view(torch.float32)
+
+
+def split_product(
+    A: Float[Tensor, "n k"], B: Float[Tensor, "k m"], plus: Float[Tensor, "n m"] | None = None
+) -> Float[Tensor, "n m"]:
+    """Give A B, or A B added to `plus` in place; on a GPU A is taken apart, and B is taken to lie on the grid."""
+    if not has_tf32(B):
+        return A @ B if plus is None else plus.addmm_(A, B)
+    coarse = on_tf32_grid(A)
+    with tf32_products(B.device):
+        first = coarse @ B if plus is None else plus.addmm_(coarse, B)
+        return first.addmm_(A - coarse, B)

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.evidence.from_latents import Target
+from mvlvm.linalg.precision import has_tf32, on_tf32_grid
 
 # What may be cut by default, as a share of the noise's energy N M s.
 AUTO_SHARE = 0.05
@@ -124,9 +125,16 @@ class Compressed:
         row_scale: Float[Tensor, " N"] | None = None,
     ) -> None:
         self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
+        self._coarse = True
         self._directions = find_directions(Y, dtype)
         needed = self._needed(_LIKELY_NOISE * float(self._directions.left[min(2, Y.shape[1])]) / Y.numel())
         self._keep(needed)
+
+    def round_as(self, *, coarse: bool) -> None:
+        """Say whether a GPU may round columns to what TF32 can hold."""
+        if coarse != self._coarse:
+            self._coarse = coarse
+            self._keep(self.n_kept)
 
     def cut(self, noise_variance: float) -> None:
         """Cut anew, if the noise has changed so much that it is worth it."""
@@ -150,7 +158,9 @@ class Compressed:
             basis = self._directions.basis[:, :n].contiguous()
             Y = torch.cat([block.to(self._dtype) @ basis for block in self._Y.split(_ROWS)])
             cut = max(0.0, energy - energy_of(Y))
-        self.n_kept, self.target = n, Target(_aligned(Y), M, energy, cut, self._row_scale)
+        on_grid = self._coarse and has_tf32(Y)
+        Y = on_tf32_grid(_aligned(Y)) if on_grid else _aligned(Y)
+        self.n_kept, self.target = n, Target(Y, M, energy, cut, self._row_scale, on_grid)
 
 
 def _aligned(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N _"]:

@@ -62,8 +62,10 @@ class WorkingView:
             n_steps: steps of training so far; what the noise starts at says nothing about the view.
         """
         self._exact = noise_variance < EXACT_BELOW
-        if self._compressed is not None and n_steps >= _STEPS_TO_LEARN_NOISE:
-            self._compressed.cut(noise_variance)
+        if self._compressed is not None:
+            self._compressed.round_as(coarse=not self._exact)
+            if n_steps >= _STEPS_TO_LEARN_NOISE:
+                self._compressed.cut(noise_variance)
 
     def log_evidence(self, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar) -> Scalar:
         """Give the log evidence of the view given latents and a feature map."""

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.linalg.precision import has_tf32, on_tf32_grid
 from mvlvm.spectral.frequencies import Frequencies
 
 
@@ -70,6 +71,7 @@ def feature_block(
     *,
     with_slopes: bool,
     row_scale: Float[Tensor, " N"] | None = None,
+    coarse: bool = False,
 ) -> FeatureBlock:
     """Give the features of some rows.
 
@@ -78,16 +80,18 @@ def feature_block(
         frequencies: of the feature map.
         with_slopes: whether `pull_back` will be called.
         row_scale: multiplies every row; None is one.
+        coarse: whether a GPU may round features to what TF32 can hold, so that its products are exact.
     """
     if _fused(X):
         from mvlvm.spectral.fused_blocks import fused_features
 
-        Phi, double = fused_features(X, frequencies, twice=row_scale is None)
+        Phi, double = fused_features(X, frequencies, twice=row_scale is None, coarse=coarse)
         tangent = None
     else:
         (Phi, tangent), double = _features(X, frequencies, with_slopes), None
     if row_scale is not None:
         Phi.mul_(row_scale[:, None])
+        Phi = on_tf32_grid(Phi.T).T if coarse and has_tf32(Phi) else Phi
     return FeatureBlock(Phi, tangent, row_scale, double)
 
 

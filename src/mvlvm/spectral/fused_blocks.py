@@ -18,9 +18,16 @@ _ROWS, _FEATURES, _WARPS = 64, 4, 1
 
 
 def fused_features(
-    X: Float[Tensor, "N D"], frequencies: Frequencies, *, twice: bool
+    X: Float[Tensor, "N D"], frequencies: Frequencies, *, twice: bool, coarse: bool
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N F"] | None]:
-    """Give the features of some rows, lying feature by feature, and if `twice` again in float64."""
+    """Give the features of some rows, lying feature by feature.
+
+    Args:
+        X: their latents.
+        frequencies: of the feature map.
+        twice: whether to give them again in float64.
+        coarse: whether they are rounded to what TF32 can hold.
+    """
     (N, D), K = X.shape, len(frequencies.amplitude)
     by_feature = X.new_empty((2 * K, N))
     double = X.new_empty((2 * K, N), dtype=torch.float64) if twice else by_feature
@@ -29,7 +36,7 @@ def fused_features(
     grid = (triton.cdiv(N, _ROWS), triton.cdiv(K, _FEATURES))
     _features_kernel[grid](
         X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
-        by_feature[:K], by_feature[K:], double[:K], double[K:], N, K, D, tied, twice, _ROWS, _FEATURES,
+        by_feature[:K], by_feature[K:], double[:K], double[K:], N, K, D, tied, twice, coarse, _ROWS, _FEATURES,
         num_warps=_WARPS,
     )  # fmt: skip
     return by_feature.T, double.T if twice else None
@@ -94,9 +101,17 @@ def _cos_sin(angle):
 
 
 @triton.jit
+def _on_tf32_grid(values):
+    """Round to the nearest number of eleven bits, as `linalg/precision.py` does."""
+    bits = values.to(tl.int32, bitcast=True)
+    return ((bits + 0xFFF + ((bits >> 13) & 1)) & -0x2000).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def _features_kernel(
     X, x_row, x_column, carrier, envelope, amplitude, cosines, sines, cosines64, sines64,
-    N, K, D: tl.constexpr, TIED: tl.constexpr, TWICE: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr,
+    N, K, D: tl.constexpr, TIED: tl.constexpr, TWICE: tl.constexpr, COARSE: tl.constexpr,
+    ROWS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     features = tl.program_id(1) * FEATURES + tl.arange(0, FEATURES)
@@ -111,6 +126,8 @@ def _features_kernel(
     place = features.to(tl.int64)[:, None] * N + rows[None, :]
     is_entry = is_feature[:, None] & is_row[None, :]
     cosine, sine = height * cosine, height * sine
+    if COARSE:
+        cosine, sine = _on_tf32_grid(cosine), _on_tf32_grid(sine)
     tl.store(cosines + place, cosine, mask=is_entry)
     tl.store(sines + place, sine, mask=is_entry)
     if TWICE:

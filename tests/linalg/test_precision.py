@@ -1,0 +1,37 @@
+import pytest
+import torch
+
+from mvlvm.linalg.precision import has_tf32, on_tf32_grid, split_product
+from tests.gpu import needs_gpu
+
+
+def test_rounded_numbers_have_eleven_bits_and_are_the_nearest_of_them(generator):
+    values = torch.randn(10_000, generator=generator) * 10.0 ** torch.randint(-20, 20, (10_000,), generator=generator)
+    rounded = on_tf32_grid(values)
+    mantissa, _ = torch.frexp(rounded.double())
+    assert torch.equal(mantissa * 2**11, (mantissa * 2**11).round())
+    assert ((rounded - values).abs() <= 2.0**-11 * rounded.abs().maximum(values.abs())).all()
+    assert torch.equal(on_tf32_grid(rounded), rounded)
+
+
+def test_rounding_has_no_preferred_direction(generator):
+    values = 1 + torch.rand(100_000, generator=generator)
+    assert abs((on_tf32_grid(values) - values).double().mean()) < 5 * 2.0**-10 / 12**0.5 / 100_000**0.5
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_products_on_a_processor_are_plain(added, generator):
+    A, B = torch.randn((3, 4), generator=generator), torch.randn((4, 5), generator=generator)
+    plus = torch.ones(3, 5) if added else None
+    expected = A @ B + (1.0 if added else 0.0)
+    torch.testing.assert_close(split_product(A, B, plus=plus), expected)
+    assert not has_tf32(B)
+
+
+@needs_gpu
+def test_split_products_on_a_gpu_are_as_precise_as_float32(generator):
+    A, B = torch.randn((200, 300), generator=generator), on_tf32_grid(torch.randn((300, 5000), generator=generator))
+    exact = A.double() @ B.double()
+    error = (split_product(A.cuda(), B.cuda()).cpu().double() - exact).abs().max()
+    plain = (A.cuda() @ B.cuda()).cpu().double().sub(exact).abs().max()
+    assert error <= 3 * plain
