@@ -35,12 +35,10 @@ class ViewFunction:
             std: their standard deviations.
             draws: draws of the latents, for the variance.
         """
-        n, center, second = len(self.posteriors), 0.0, 0.0
+        center, second, n = self._mean_at(mean, std), 0.0, len(self.posteriors)
         for posterior in self.posteriors:  # joined one by one, by the law of total variance
             part = posterior.predict(mean, std, draws)
-            center = center + part.mean / n
             second = second + (part.variance + part.mean.square()) / n
-        center = torch.as_tensor(center)
         return Prediction(center, (second - center.square()).clamp_min(0))
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
@@ -86,8 +84,7 @@ class ViewFunction:
             draws: draws of the latents, for entries that are no linear function of f; None takes the means for certain.
         """
         if self.likelihood.real_valued:
-            Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
-            return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
+            return self._mean_at(mean, std)
         return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
@@ -107,6 +104,11 @@ class ViewFunction:
         """Give the same function with features and likelihood in float64."""
         posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
         return ViewFunction(tuple(posteriors), copy.deepcopy(self.likelihood).double())
+
+    def _mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        """Give the expected function, the average over all spectral draws as one product."""
+        Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
+        return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
 
 
 @dataclass(frozen=True)
