@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -83,19 +84,16 @@ def scale_views(
     counting = without_rows_of_no_weight(encoded, weight)
     scalings = choose_scalings(prepared, {name: view.scale for name, view in view_options.items()}, encoded, counting)
     Ys = {
-        name: torch.as_tensor(scalings[name].apply(Y))
-        .to(_dtype_of(prepared.likelihoods[name], options))
-        .to(options.device)
-        for name, Y in counting.items()
+        name: _in_memory(scalings[name].apply(Y), prepared.likelihoods[name], options) for name, Y in counting.items()
     }
     likelihoods = {name: LIKELIHOODS[prepared.likelihoods[name]].start(Y) for name, Y in Ys.items()}
     return ScaledViews(Ys, scalings, likelihoods, weight)
 
 
-def _dtype_of(likelihood: str, options: FitOptions) -> torch.dtype:
-    """Give the precision of a scaled view: on a GPU, whose memory is smaller, measurements have that of features."""
-    on_gpu = options.device.type == "cuda" and LIKELIHOODS[likelihood].real_valued
-    return options.dtype if on_gpu else torch.float64
+def _in_memory(Y: Float[np.ndarray, "N M"], likelihood: str, options: FitOptions) -> Float[Tensor, "N M"]:
+    """Put a scaled view where it is needed; in a GPU's memory, which is smaller, measurements are as fine as features."""
+    as_features = options.device.type == "cuda" and LIKELIHOODS[likelihood].real_valued
+    return torch.as_tensor(Y).to(options.dtype if as_features else torch.float64).to(options.device)
 
 
 def assemble(
