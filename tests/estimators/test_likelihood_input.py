@@ -241,9 +241,9 @@ def test_new_rows_of_a_class_without_training_rows_are_refused(columns, called):
 def test_tolerance_is_per_observed_entry_and_a_class_is_one(monkeypatch):
     asked = []
 
-    def note(parameters, objective, config, generator, *, watch):
+    def note(parameters, objective, config, generator, **rest):
         asked.append(config.tol)
-        return train(parameters, objective, config, generator, watch=watch)
+        return train(parameters, objective, config, generator, **rest)
 
     train = fitting.train
     monkeypatch.setattr(fitting, "train", note)
