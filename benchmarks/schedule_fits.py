@@ -116,7 +116,7 @@ def assembled(task: Task, seed: int, init: str = "pca") -> tuple[Assembly, torch
     options, prepared = check_fit_options(parameters), prepare_views(task.views, task.likelihood)
     view_options = check_view_options(parameters, "ngsm", prepared.data.names)
     generator = make_generator(seed, Stream.TRAINING)
-    scaled = scale_views(prepared, view_options, None, options.device)
+    scaled = scale_views(prepared, view_options, None, options)
     return assemble(scaled, parameters, options, view_options, generator), generator
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from mvlvm.linalg.precision import has_tf32, on_tf32_grid, split_product
+from mvlvm.linalg.precision import _leading_bits, has_tf32, on_tf32_grid, split_product
 from tests.gpu import needs_gpu
 
 
@@ -35,3 +35,10 @@ def test_split_products_on_a_gpu_are_as_precise_as_float32(generator):
     error = (split_product(A.cuda(), B.cuda()).cpu().double() - exact).abs().max()
     plain = (A.cuda() @ B.cuda()).cpu().double().sub(exact).abs().max()
     assert error <= 3 * plain
+
+
+def test_both_ways_of_rounding_agree_but_for_ties(generator):
+    A = torch.randn((300, 300), generator=generator)
+    difference = (_leading_bits(A) - on_tf32_grid(A)).abs()
+    assert (difference > 0).float().mean() < 1e-3
+    assert torch.equal(on_tf32_grid(_leading_bits(A)), _leading_bits(A))

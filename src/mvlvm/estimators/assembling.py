@@ -91,7 +91,7 @@ def scale_views(
 
 
 def _in_memory(Y: Float[np.ndarray, "N M"], likelihood: str, options: FitOptions) -> Float[Tensor, "N M"]:
-    """Put a scaled view where it is needed; in a GPU's memory, which is smaller, measurements are as fine as features."""
+    """Put a scaled view where it is needed; in a GPU's memory, which is small, measurements are as fine as features."""
     as_features = options.device.type == "cuda" and LIKELIHOODS[likelihood].real_valued
     return torch.as_tensor(Y).to(options.dtype if as_features else torch.float64).to(options.device)
 

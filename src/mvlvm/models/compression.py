@@ -151,18 +151,15 @@ class Compressed:
 
     def _keep(self, n: int) -> None:
         """Keep so many directions; if that is all of them, the columns as they are."""
-        M, energy, cut = self._Y.shape[1], self._directions.energy, 0.0
-        if n == M:
-            Y = self._Y.to(self._dtype)
-        else:
-            basis = self._directions.basis[:, :n].contiguous()
-            Y = torch.cat([block.to(self._dtype) @ basis for block in self._Y.split(_ROWS)])
-            cut = max(0.0, energy - energy_of(Y))
+        (N, M), energy = self._Y.shape, self._directions.energy
+        basis = None if n == M else self._directions.basis[:, :n].contiguous()
+        # columns of zeros change nothing, and a GPU multiplies faster with them
+        width = n + (-n % _ALIGNED if self._Y.is_cuda else 0)
+        Y = self._Y.new_zeros((N, width), dtype=self._dtype)
         on_grid = self._coarse and has_tf32(Y)
-        Y = on_tf32_grid(_aligned(Y)) if on_grid else _aligned(Y)
+        for rows in range(0, N, _ROWS):
+            block = self._Y[rows : rows + _ROWS].to(self._dtype)
+            block = block if basis is None else block @ basis
+            Y[rows : rows + _ROWS, :n] = on_tf32_grid(block) if on_grid else block
+        cut = 0.0 if n == M else max(0.0, energy - energy_of(Y))
         self.n_kept, self.target = n, Target(Y, M, energy, cut, self._row_scale, on_grid)
-
-
-def _aligned(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N _"]:
-    """Add columns of zeros, which change nothing, where a GPU multiplies faster with them."""
-    return torch.nn.functional.pad(Y, (0, -Y.shape[1] % _ALIGNED)) if Y.is_cuda else Y
