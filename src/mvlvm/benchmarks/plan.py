@@ -28,6 +28,7 @@ class Quality:
     own_checkpoints: tuple[int, ...]
     target: float | None = None
     beside_naive: bool = False
+    init: str = "pca"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +83,10 @@ _PEER_DATA = (DataSpec(name="r-mnist"), DataSpec(name="digits-halves"), DataSpec
 _PEER_CURVES = tuple(Quality(data=data, own_checkpoints=_OWN_CHECKPOINTS) for data in _PEER_DATA[1:])
 _MNIST = DataSpec(name=MNIST_WITH_LABELS, n_samples=N_MNIST)
 _GROWTH = {"M": (50, 100, 200, 400, 800, 1600), "V": (1, 2, 4, 8), "Q": (1, 2, 4, 8), "P": (25, 50, 100, 200)}
-_R_MNIST = Quality(
-    data=_PEER_DATA[0], own_checkpoints=_OWN_CHECKPOINTS, target=R_MNIST_TARGET, beside_naive=True
+_R_MNIST = Quality(data=_PEER_DATA[0], own_checkpoints=_OWN_CHECKPOINTS, target=R_MNIST_TARGET)
+
+_R_MNIST_AUTO = Quality(
+    data=_PEER_DATA[0], own_checkpoints=(50, 100, 200, 300, 0), target=R_MNIST_TARGET, init="auto"
 )  # fmt: skip
 
 CPU = Plan(
@@ -93,6 +96,7 @@ CPU = Plan(
     around=DataSpec(name=LOW_RANK, n_samples=5000, n_columns=100, n_views=2), growth=_GROWTH,
     quality=[
         _R_MNIST,
+        _R_MNIST_AUTO,
         Quality(data=_MNIST, own_checkpoints=(25, 50, 75, 100, 150, 200, 300), target=MNIST_TARGET, beside_naive=True),
         *_PEER_CURVES,
     ],
@@ -106,6 +110,7 @@ CUDA = replace(
     growth_rows={1000: 600, 10_000: 600, 100_000: 200, 300_000: 100, _N_MILLION: 60}, growth_steps=300,
     quality=[
         _R_MNIST,
+        _R_MNIST_AUTO,
         Quality(data=_MNIST, own_checkpoints=(50, 100, 150, 200, 250, 300), target=GPU_TARGET, beside_naive=True),
         *_PEER_CURVES,
     ],
@@ -176,8 +181,9 @@ def _quality_tasks(plan: Plan) -> list[Task]:
     tasks = []
     for curve in plan.quality:
         own = Task(
-            experiment="quality", method="ours", data=curve.data, checkpoints=curve.own_checkpoints, target=curve.target
-        )
+            experiment="quality", method="ours", data=curve.data, checkpoints=curve.own_checkpoints,
+            target=curve.target, init=curve.init,
+        )  # fmt: skip
         tasks.append(own)
         if curve.beside_naive:
             most = max(curve.own_checkpoints) if plan.n_steps else 10_000

@@ -26,6 +26,7 @@ class Task:
         checkpoints: numbers of steps after which quality is measured; 0 is a fit at all defaults.
         target: quality at which to stop.
         dtype: of our fits, "auto" or "float64".
+        init: where our fits start.
         limit_s: seconds after which it is stopped.
         device: "cpu" or "cuda".
         seed: of the data and the fit.
@@ -42,6 +43,7 @@ class Task:
     checkpoints: tuple[int, ...] = ()
     target: float | None = None
     dtype: str = "auto"
+    init: str = "pca"
     limit_s: float = 600.0
     device: str = "cpu"
     seed: int = 0
@@ -54,7 +56,9 @@ class Task:
         size = "all" if data.n_samples is None else str(data.n_samples)
         shape = f" M={data.n_columns} V={data.n_views}" if data.name == "low-rank" else ""
         precision = "" if self.dtype == "auto" else f" {self.dtype}"
-        return f"{data.name} N={size}{shape} D={self.n_components} Q={self.n_mixtures} P={self.n_points}{precision}"
+        start = "" if self.init == "pca" else f" init={self.init}"
+        sizes = f"D={self.n_components} Q={self.n_mixtures} P={self.n_points}"
+        return f"{data.name} N={size}{shape} {sizes}{precision}{start}"
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON takes it."""
