@@ -43,7 +43,7 @@ def views():
 
 @pytest.fixture(scope="module")
 def est(views, no_tempering):
-    return NGMVLVM(likelihood=LIKELIHOODS, n_points=8, max_iter=60, tol=0.0, random_state=0).fit(views)
+    return NGMVLVM(likelihood=LIKELIHOODS, n_points=8, max_iter=100, tol=0.0, random_state=0).fit(views)
 
 
 @pytest.fixture(scope="module")
