@@ -108,3 +108,15 @@ def test_a_cut_that_saves_little_is_left_as_it_is(generator):
 def test_a_view_without_leading_directions_is_not_turned(generator):
     Y = normal((300, 40), generator)
     assert torch.equal(Compressed(Y, share=0.05, dtype=DOUBLE).target.Y, Y)
+
+
+@pytest.mark.parametrize(("N", "M"), [(10, 100), (20, 1000), (50, 100), (3, 20), (1, 5)])
+@pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-12])
+def test_wide_views_keep_no_more_directions_than_rows(N, M, noise, generator):
+    Y = normal((N, M), generator)
+    view = Compressed(Y, share=0.05, dtype=DOUBLE)
+    view.cut(noise)
+    assert view.target.Y.shape == (N, view.n_kept)
+    assert view.n_kept <= N
+    assert view.target.n_columns == M
+    torch.testing.assert_close(view.target.Y @ view.target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * view.target.cut + 1e-9)

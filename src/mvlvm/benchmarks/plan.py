@@ -15,7 +15,7 @@ R_MNIST_TARGET = 0.79
 GPU_TARGET = 0.85
 N_MNIST = 70_000
 _N_MILLION = 1_000_000
-_OWN_CHECKPOINTS = (1, 5, 20, 50, 100, 200, 300, 500, 700, 0)
+_OWN_CHECKPOINTS = (5, 20, 50, 100, 200, 300, 500, 700, 0)
 # Plain steps are slow and go on from checkpoint to checkpoint; they are judged ever more seldom.
 _NAIVE_CHECKPOINTS = tuple(sorted({round(10 * 1.15**k) for k in range(50)} | {10_000}))
 

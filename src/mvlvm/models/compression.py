@@ -47,10 +47,10 @@ class Directions:
     left: Float[Tensor, " R1"]
     energy: float
 
-    def needed(self, most_cut: float) -> int:
-        """Give how many directions leave out no more energy than this; all columns if it never is enough."""
+    def needed(self, most_cut: float) -> int | None:
+        """Give how many directions leave out no more energy than this; None if those that were found do not."""
         enough = self.left <= most_cut
-        return int(enough.int().argmax()) if enough.any() else len(self.basis)
+        return int(enough.int().argmax()) if enough.any() else None
 
 
 def find_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
@@ -134,7 +134,8 @@ class Compressed:
         """Say whether a GPU may round columns to what TF32 can hold."""
         if coarse != self._coarse:
             self._coarse = coarse
-            self._keep(self.n_kept)
+            if has_tf32(self.target.Y):
+                self._keep(self.n_kept)
 
     def cut(self, noise_variance: float) -> None:
         """Cut anew, if the noise has changed so much that it is worth it."""
@@ -145,8 +146,10 @@ class Compressed:
     def _needed(self, noise_variance: float) -> int:
         """Give how many directions the noise asks for, or all columns where that would save little."""
         N, M = self._Y.shape
-        needed = self._directions.needed(self._share * N * M * noise_variance)
-        needed = _ALIGNED * -(-needed // _ALIGNED)
+        needed, n_found = self._directions.needed(self._share * N * M * noise_variance), self._directions.basis.shape[1]
+        if needed is None:
+            return N if n_found == N < M else M  # as many directions as rows hold all of a wide view
+        needed = min(n_found, _ALIGNED * -(-needed // _ALIGNED))
         return needed if needed <= (1 - _LEAST_SAVED) * M else M
 
     def _keep(self, n: int) -> None:
