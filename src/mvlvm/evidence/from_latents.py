@@ -13,9 +13,9 @@ over the blocks, with the small matrices factored between them. Y may have been 
 (`models/compression.py`): then M and |Y|^2 are still those of the whole view, and the columns that were cut have C = 0,
 which can only raise their (|Y|^2 - |H|^2) / s, and lower the evidence.
 
-**Precision.** The entries of A are sums of float64 products, always: A is as ill-conditioned as N / s, and log|A| would
-see every error. What else is rounded enters divided by s. While s is not small (`EXACT_BELOW`), C takes the features'
-precision within a block and float64 sums over blocks, and the slopes by Phi are
+**Precision.** A is as ill-conditioned as N / s, and whatever is rounded enters divided by s. While s is not small
+(`EXACT_BELOW`), A and C take the features' precision within a block and float64 sums over blocks (on a GPU, where they
+cost no more, float64 products for A), and the slopes by Phi are
 
     Y (B' / s) - Phi (B B' / s + M A^-1)
 
@@ -43,8 +43,10 @@ from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
 from mvlvm.spectral.frequencies import Frequencies
 
-# Below this noise variance nothing is rounded to float32 before it is divided by s. Above it float32 products are off
-# by 6e-8 / 0.05, a millionth of the evidence; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
+# Below this noise variance nothing is rounded to float32 before it is divided by s; it is looked at every fifty steps
+# (`training/loop.py`), in which the noise moves by less than an order of magnitude. Above it float32 products are off
+# by 6e-8 / 0.05, a millionth of the evidence; the entries of A, of which a block of 2048 rows has errors of 1e-6, by so
+# little that log|A| keeps seven digits; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
 # themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
 EXACT_BELOW = 0.05
 # Products with so few columns are no slower in float64.
@@ -150,7 +152,7 @@ class _Small(NamedTuple):
 
     s: Scalar
     log_det: Scalar  # log|A|
-    A_inverse: Float[Tensor, "F F"]
+    L_inverse: Float[Tensor, "F F"]
     B: Float[Tensor, "F r"]
     H_energy: Scalar  # |H|^2
 
@@ -161,7 +163,7 @@ def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar) -> _
     L_inverse = inverse_of_lower(L)
     H = L_inverse @ C
     log_det = 2 * L.diagonal().log().sum()
-    return _Small(s, log_det, L_inverse.T @ L_inverse, L_inverse.T @ H, H.square().sum())
+    return _Small(s, log_det, L_inverse, L_inverse.T @ H, H.square().sum())
 
 
 class _Misfit(NamedTuple):
@@ -187,7 +189,7 @@ def _value(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
 
 
 def _slope_by_noise(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
-    inverse_trace = (N - len(small.B)) / small.s + small.A_inverse.trace()
+    inverse_trace = (N - len(small.B)) / small.s + small.L_inverse.square().sum()
     return 0.5 * (misfit.residual_energy / small.s**2 - target.n_columns * inverse_trace)
 
 
@@ -206,14 +208,23 @@ class _Blocks:
         F, r = 2 * len(self.frequencies.amplitude), self.target.Y.shape[1]
         gram, C = (self.X.new_zeros((F, width), dtype=torch.float64) for width in (F, r))
         for rows, block in self._blocks():
-            Phi, Y = block.in_double(), self.target.Y[rows]
-            add_lower_gram(gram, Phi)
+            Y = self.target.Y[rows]
+            self._add_gram(gram, block)
             if self.plan.exact or r <= _NARROW:
-                C.addmm_(Phi.T, Y.double())
+                C.addmm_(block.in_double().T, Y.double())
             else:
                 with tf32_products(Y.device):  # both lie on its grid
                     C.add_(block.Phi.T @ self._columns(rows))
         return gram, C
+
+    def _add_gram(self, gram: Float[Tensor, "F F"], block: FeatureBlock) -> None:
+        """Add Phi' Phi of a block, in float64 where the noise is small or nothing is lost by it."""
+        if self.plan.exact or block.Phi.is_cuda:
+            add_lower_gram(gram, block.in_double())
+        else:
+            of_block = torch.zeros_like(gram, dtype=block.Phi.dtype)
+            add_lower_gram(of_block, block.Phi)
+            gram.add_(of_block)
 
     def residual_energy(self, small: _Small) -> Scalar | None:
         """Give |Y - Phi B|^2 where it must be exact."""
@@ -234,7 +245,8 @@ class _Blocks:
         return by_X, FrequencySlopes(*summed)
 
     def _exact_slopes(self, small: _Small) -> SlopesByFeatures:
-        B_over_s, MA = (part.to(self.X) for part in (small.B / small.s, self.target.n_columns * small.A_inverse))
+        B_over_s = (small.B / small.s).to(self.X)
+        MA = (self.target.n_columns * small.L_inverse.T @ small.L_inverse).to(self.X)
 
         def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
             R = _residuals(Phi, Y, small.B).to(Phi)
@@ -244,7 +256,8 @@ class _Blocks:
 
     def _fast_slopes(self, small: _Small) -> SlopesByFeatures:
         B_over_s = (small.B / small.s).to(self.X)
-        minus_W = -(small.B @ small.B.T / small.s + self.target.n_columns * small.A_inverse).to(self.X)
+        root = torch.cat([small.B / small.s.sqrt(), self.target.n_columns**0.5 * small.L_inverse.T], dim=1).to(self.X)
+        minus_W = (root @ root.T).neg_()  # B B' / s + M A^-1
 
         def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
             return split_product(minus_W, Phi.T, plus=split_product(B_over_s, Y.T)).T

@@ -127,7 +127,7 @@ class Compressed:
         self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
         self._coarse = True
         self._directions = find_directions(Y, dtype)
-        needed = self._needed(_LIKELY_NOISE * float(self._directions.left[min(2, Y.shape[1])]) / Y.numel())
+        needed = self._needed(_LIKELY_NOISE * float(self._directions.left[:3][-1]) / Y.numel())
         self._keep(needed)
 
     def round_as(self, *, coarse: bool) -> None:

@@ -35,7 +35,7 @@ def fused_features(
     envelope = frequencies.carrier if frequencies.envelope is None else frequencies.envelope
     grid = (triton.cdiv(N, _ROWS), triton.cdiv(K, _FEATURES))
     _features_kernel[grid](
-        X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
+        X, X.stride(0), X.stride(1), frequencies.carrier.contiguous(), envelope.contiguous(), frequencies.amplitude,
         by_feature[:K], by_feature[K:], double[:K], double[K:], N, K, D, tied, twice, coarse, _ROWS, _FEATURES,
         num_warps=_WARPS,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def fused_pull_back(
     partial = X.new_empty((n_tiles, n_kinds * D + 1, K))
     by_feature = G.T.contiguous()
     _pull_back_kernel[(n_tiles, n_feature_tiles)](
-        X, X.stride(0), X.stride(1), frequencies.carrier, envelope.contiguous(), frequencies.amplitude,
+        X, X.stride(0), X.stride(1), frequencies.carrier.contiguous(), envelope.contiguous(), frequencies.amplitude,
         by_feature[:K], by_feature[K:], by_X, partial, N, K, D, tied,
         _ROWS, _FEATURES, num_warps=_WARPS,
     )  # fmt: skip
