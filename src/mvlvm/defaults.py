@@ -44,5 +44,5 @@ N_LATENT_DRAWS = 8
 FEWEST_DRAWS_BOUND, N_DRAWS_BOUND = 4, 20
 BOUND_PRECISION = TOL
 
-# Bytes that the features of a view may take during training; beyond it they are computed twice in every step.
+# Bytes that the features of a view may take during training; beyond it they are computed anew for every pass.
 MEMORY_BUDGET = 1e9

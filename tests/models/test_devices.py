@@ -27,7 +27,7 @@ def test_bound_and_slopes_are_the_same_on_processor_and_gpu(problem, share):
     for device in ("cpu", "cuda"):
         there = copy.deepcopy(model).to(device)
         views = [
-            for_training(ObservedView(Y.to(device)), torch.float32, share=share, memory_budget=1e9) for Y in Ys
+            for_training(ObservedView(Y.to(device)), torch.float32, share=share) for Y in Ys
         ]  # fmt: skip
         there.settle(views, 0)
         value = there.elbo(views, torch.Generator().manual_seed(3)).value  # draws of the processor for both

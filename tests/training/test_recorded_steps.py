@@ -76,6 +76,7 @@ def test_what_cannot_be_recorded_is_done_step_by_step(generator):
         return bound
 
     config = TrainConfig(max_iter=60, learning_rate=0.1, tol=0.0)
-    history = train([slope.place], looking, config, generator, settle=lambda n: "same")
+    with pytest.warns(RuntimeWarning, match="cannot be recorded"):
+        history = train([slope.place], looking, config, generator, settle=lambda n: "same")
     assert history.bound == looked_at
     assert len(looked_at) == 60

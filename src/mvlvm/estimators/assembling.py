@@ -119,7 +119,7 @@ def assemble(
     plans = {
         name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name]) for name, view in view_options.items()
     }
-    seen = [ObservedView(Y, views.weight) for Y in views.arrays.values()]
+    seen = [ObservedView(Y, views.weight, options.memory_budget) for Y in views.arrays.values()]
     empty = rows_without_entries(seen, len(views))
 
     def model_from(name: str, generator: torch.Generator) -> MultiViewLVM:
@@ -136,4 +136,4 @@ def assemble(
 
 
 def _for_training(view: ObservedView, options: FitOptions) -> ObservedView:
-    return for_training(view, options.dtype, share=options.compress, memory_budget=options.memory_budget)
+    return for_training(view, options.dtype, share=options.compress)

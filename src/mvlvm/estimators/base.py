@@ -154,7 +154,8 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         return tags
 
     def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
-        """Take over a fitted model: everything that ends in an underscore is set here."""
+        """Take over a fitted model: everything that ends in an underscore is set here but what only `fit` knows."""
+        vars(self).pop("fit_seconds_", None)
         latent, views = fitted.model.latent, fitted.views
         self.model_, self._record = fitted, record
         self.view_names_ = list(views)

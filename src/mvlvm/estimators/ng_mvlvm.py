@@ -48,8 +48,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         compress: how far training may cut a complete Gaussian view to its leading directions: what is cut has at most
             this share of the noise's energy. "auto" is 0.05, None cuts nothing. The bound can only fall by it;
             predictions and `elbo_` use all columns.
-        memory_budget: bytes that the features of one view may take in training, beyond which they are computed twice in
-            every step; None is 1e9.
+        memory_budget: bytes that the features of one view may take in training, beyond which they are computed anew for
+            every pass over them; None is 1e9.
         device: "auto" (a GPU where there is one), "cpu" or "cuda".
         dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
         random_state: an integer makes the fit repeatable.

@@ -121,7 +121,7 @@ class _EvidenceFromLatents(torch.autograd.Function):
     def forward(ctx: Any, target: Target, plan: BlockPlan, with_slopes: bool, X: Tensor, *rest: Any) -> Tensor:
         frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
         blocks = _Blocks(target, X, frequencies, plan, with_slopes)
-        small = _factor(*blocks.sums(), noise_variance.double())
+        small = _factor(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
         misfit = _misfit(target, small, blocks.residual_energy(small))
         if with_slopes:
             by_X, by_frequencies = blocks.slopes(small)
@@ -148,7 +148,7 @@ class _EvidenceFromLatents(torch.autograd.Function):
 
 
 class _Small(NamedTuple):
-    """What is left of the rows once they are summed over, all float64."""
+    """What is left of the rows once they are summed over, in float64; B as precise as slopes need it."""
 
     s: Scalar
     log_det: Scalar  # log|A|
@@ -157,13 +157,13 @@ class _Small(NamedTuple):
     H_energy: Scalar  # |H|^2
 
 
-def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar) -> _Small:
-    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it."""
+def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype) -> _Small:
+    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it; B in precision `dtype`."""
     L = cholesky(add_to_diagonal(gram, s))
     L_inverse = inverse_of_lower(L)
     H = L_inverse @ C
     log_det = 2 * L.diagonal().log().sum()
-    return _Small(s, log_det, L_inverse, L_inverse.T @ H, H.square().sum())
+    return _Small(s, log_det, L_inverse, L_inverse.T.to(dtype) @ H.to(dtype), H.square().sum())
 
 
 class _Misfit(NamedTuple):
@@ -175,7 +175,7 @@ class _Misfit(NamedTuple):
 
 def _misfit(target: Target, small: _Small, residual_energy: Scalar | None) -> _Misfit:
     """Put the misfit together, from the residuals where they were formed."""
-    weights = small.B.square().sum()
+    weights = small.B.square().sum(dtype=torch.float64)
     if residual_energy is None:
         squares = (target.energy - small.H_energy) / small.s
         return _Misfit(squares, small.s * (squares - weights))
@@ -256,7 +256,8 @@ class _Blocks:
 
     def _fast_slopes(self, small: _Small) -> SlopesByFeatures:
         B_over_s = (small.B / small.s).to(self.X)
-        root = torch.cat([small.B / small.s.sqrt(), self.target.n_columns**0.5 * small.L_inverse.T], dim=1).to(self.X)
+        L_inverse = (self.target.n_columns**0.5 * small.L_inverse).to(self.X)
+        root = torch.cat([small.B / small.s.sqrt().to(self.X), L_inverse.T], dim=1)
         minus_W = (root @ root.T).neg_()  # B B' / s + M A^-1
 
         def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:

@@ -55,24 +55,26 @@ class JoinedColumns:
         return [part.shape[1] for part in self.parts]
 
     def _outer_gram(self) -> Float[Tensor, "N N"]:
-        gram = self.parts[0].new_zeros((len(self.parts[0]),) * 2)
+        gram = self.parts[0].new_zeros((len(self.parts[0]),) * 2, dtype=torch.float64)
         for part, factor in zip(self.parts, self.factors, strict=True):
-            gram.addmm_(part, part.T, alpha=factor**2)
+            double = part.double()
+            gram.addmm_(double, double.T, alpha=factor**2)
         return gram
 
     def _inner_gram(self) -> Float[Tensor, "M M"]:
         """Give the lower half of Z' Z, which is all that is read of it."""
         M = sum(self._widths)
-        gram = self.parts[0].new_zeros((M, M))
+        gram = self.parts[0].new_zeros((M, M), dtype=torch.float64)
         for rows in row_blocks(len(self.parts[0]), M):
-            Z = torch.cat([part[rows] * factor for part, factor in zip(self.parts, self.factors, strict=True)], dim=1)
+            pairs = zip(self.parts, self.factors, strict=True)
+            Z = torch.cat([part[rows].double() * factor for part, factor in pairs], dim=1)
             add_lower_gram(gram, Z)
         return gram
 
     def _times(self, V: Float[Tensor, "M k"]) -> Float[Tensor, "N k"]:
         product = V.new_zeros((len(self.parts[0]), V.shape[1]))
         for part, factor, v in zip(self.parts, self.factors, V.split(self._widths), strict=True):
-            product.addmm_(part, v, alpha=factor)
+            product.add_(part @ v.to(part), alpha=factor)
         return product
 
     def _transposed_times(self, U: Float[Tensor, "N k"]) -> Float[Tensor, "M k"]:

@@ -28,7 +28,7 @@ _ROWS = 8192
 # Columns come in multiples of this, which products like.
 _ALIGNED = 16
 # What the noise is likely to be, as a share of what two directions leave over: all that is known before training.
-_LIKELY_NOISE = 0.5
+_LIKELY_NOISE = 0.6
 # Energies below this share of all are rounding.
 _ROUNDING = 1e-6
 

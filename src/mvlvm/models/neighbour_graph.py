@@ -17,6 +17,8 @@ from mvlvm.models.nearest_rows import Neighbours, nearest_rows
 _N_NEIGHBOURS = 30
 _MANY = 10_000
 _EQUALLY_NEAR = 1 / 3
+# An edge is an edge, however long it is beside the others of its row.
+_LEAST_WEIGHT = 1e-6
 _FEWEST = 5
 # Halvings of the logarithm of a width. A weight need not be exact.
 _HALVINGS = 40
@@ -56,7 +58,7 @@ def neighbour_graph(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Grap
     """
     k = _N_NEIGHBOURS if len(Z) <= _MANY else _N_NEIGHBOURS // 2
     near = nearest_rows(Z, min(k, len(Z) - 1), generator)
-    weight = neighbour_weights(near).cpu().double().numpy()
+    weight = neighbour_weights(near).clamp_min(_LEAST_WEIGHT).cpu().double().numpy()
     ends = np.repeat(np.arange(len(Z)), weight.shape[1]), near.rows.cpu().numpy().ravel()
     directed = csr_array((weight.ravel(), ends), shape=(len(Z), len(Z)))
     both = _joined((directed + directed.T) / 2, Z.cpu(), generator).tocoo()

@@ -21,6 +21,7 @@ class ObservedView:
     Args:
         Y: the scaled view; NaN is missing.
         weight: how many copies of itself each row counts for; None is one each.
+        memory_budget: bytes that features may take where its evidence is computed.
 
     Attributes:
         Y: its observed rows, guesses included.
@@ -29,7 +30,12 @@ class ObservedView:
         weight: of the observed rows; None is one each.
     """
 
-    def __init__(self, Y: Float[Tensor, "N M"], weight: Float[Tensor, " N"] | None = None) -> None:
+    def __init__(
+        self,
+        Y: Float[Tensor, "N M"],
+        weight: Float[Tensor, " N"] | None = None,
+        memory_budget: float = defaults.MEMORY_BUDGET,
+    ) -> None:
         missing = torch.isnan(Y)
         seen = ~missing.all(dim=1)
         self.rows: Int[Tensor, " R"] | None = None if seen.all() else seen.nonzero().squeeze(1)
@@ -37,6 +43,7 @@ class ObservedView:
         self.hidden: Bool[Tensor, "R M"] | None = hidden if hidden.any() else None
         self.Y: Float[Tensor, "R M"] = Y if self.complete else Y[seen].nan_to_num(nan=0.0)
         self.weight: Float[Tensor, " R"] | None = None if weight is None else weight[seen]
+        self._memory_budget = memory_budget
         self._working: WorkingView | None = None
 
     @property
@@ -72,32 +79,28 @@ class ObservedView:
             self._working = self._work(dtype)
         return self._working
 
-    def _work(
-        self, dtype: torch.dtype, share: float | None = None, memory_budget: float = defaults.MEMORY_BUDGET
-    ) -> WorkingView:
+    def _work(self, dtype: torch.dtype, share: float | None = None) -> WorkingView:
         row_scale = None if self.weight is None else self.weight.sqrt()
-        return WorkingView(
-            self.weigh(self.Y), row_scale, dtype=dtype, share=share, memory_budget=memory_budget
-        )  # fmt: skip
+        Y = self.weigh(self.Y)
+        return WorkingView(Y, row_scale, dtype=dtype, share=share, memory_budget=self._memory_budget)
 
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""
         self.Y = Z.detach()
 
 
-def for_training(view: ObservedView, dtype: torch.dtype, *, share: float | None, memory_budget: float) -> ObservedView:
+def for_training(view: ObservedView, dtype: torch.dtype, *, share: float | None) -> ObservedView:
     """Give a view as training takes it: where no entry is hidden, cut short.
 
     Args:
         view: the view, which is not changed.
         dtype: of its features.
         share: what may be cut of it, as a share of the noise's energy; None cuts nothing.
-        memory_budget: bytes that features may take.
     """
     if view.hidden is not None:
         return view
     view = copy.copy(view)
-    view._working = view._work(dtype, share, memory_budget)
+    view._working = view._work(dtype, share)
     return view
 
 

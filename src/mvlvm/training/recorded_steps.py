@@ -9,6 +9,7 @@ noise is small. When that changes, the step is recorded anew. What cannot be rec
 done one step at a time, from the last parameters that were good.
 """
 
+import warnings
 from collections.abc import Hashable, Sequence
 
 import torch
@@ -94,8 +95,14 @@ class RecordedSteps:
         if setting != self._recorded_setting:
             try:
                 self._graph, self._recorded_setting = self._record(), setting
-            except RuntimeError:  # what torch raises for an operation that cannot be recorded
+            except RuntimeError as reason:  # what torch raises for an operation that cannot be recorded
                 self._graph, self._can_record = None, False
+                warnings.warn(
+                    f"Steps cannot be recorded on this GPU ({str(reason).splitlines()[0]}). They are taken one by one, "
+                    "which gives the same results and takes longer.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
         return self._can_record
 
     def _record(self) -> torch.cuda.CUDAGraph:
