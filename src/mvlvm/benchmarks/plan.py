@@ -97,7 +97,7 @@ CPU = Plan(
     quality=[
         _R_MNIST,
         _R_MNIST_AUTO,
-        Quality(data=_MNIST, own_checkpoints=(25, 50, 75, 100, 150, 200, 300), target=MNIST_TARGET, beside_naive=True),
+        Quality(data=_MNIST, own_checkpoints=(40, 60, 80, 100, 150, 200, 300), target=MNIST_TARGET, beside_naive=True),
         *_PEER_CURVES,
     ],
     peers=_PEER_DATA, walltime_rows=(500, 1000, 2000, 5000, 10_000, 20_000), profile_rows=(1000, 10_000, N_MNIST),
