@@ -45,7 +45,7 @@ from mvlvm.spectral.frequencies import Frequencies
 
 # Below this noise variance nothing is rounded to float32 before it is divided by s; it is looked at every fifty steps
 # (`training/loop.py`), in which the noise moves by less than an order of magnitude. Above it float32 products are off
-# by 6e-8 / 0.05, a millionth of the evidence; the entries of A, of which a block of 2048 rows has errors of 1e-6, by so
+# by 6e-8 / 0.05, a millionth of the evidence; the entries of A, of which a block of 4096 rows has errors of 1e-6, by so
 # little that log|A| keeps seven digits; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
 # themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
 EXACT_BELOW = 0.05

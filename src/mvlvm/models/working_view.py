@@ -12,7 +12,10 @@ from mvlvm.models.feature_map import FeatureMap
 from mvlvm.shapes import Scalar
 
 # Rows of a block: on a processor its features stay in the cache, on a GPU launches must not matter.
-_ROWS_OF_A_BLOCK = {"cpu": 2048, "cuda": 131072}
+_ROWS_OF_A_BLOCK = {"cpu": 4096, "cuda": 131072}
+# What a processor may keep of features: to read back what has left its cache takes as long as computing it again, and
+# memory that comes and goes with every step has to be asked for each time.
+_MOST_KEPT = {"cpu": 32e6, "cuda": float("inf")}
 # Numbers that are kept for every feature of a row: the feature itself, and half a tangent.
 _KEPT_PER_FEATURE = 1.5
 _STEPS_TO_LEARN_NOISE = 100
@@ -80,4 +83,5 @@ class WorkingView:
     def _plan(self, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:
         n_blocks = -(-len(X) // _ROWS_OF_A_BLOCK[X.device.type])
         to_keep = _KEPT_PER_FEATURE * n_features * len(X) * X.element_size()
-        return BlockPlan(-(-len(X) // n_blocks), keep=to_keep <= self._memory_budget, exact=self._exact)
+        most = min(self._memory_budget, _MOST_KEPT[X.device.type])
+        return BlockPlan(-(-len(X) // n_blocks), keep=to_keep <= most, exact=self._exact)
