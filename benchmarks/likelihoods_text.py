@@ -15,8 +15,9 @@ Counts, zeros and ones, classes and heavy tails, each with a likelihood of its o
 numbers; labels that were missing during fitting; dimensions that only one view has; and how many there are.
 
 `make results-likelihoods` makes this page; every number comes from `benchmarks/results/likelihoods.jsonl`, where each
-method has a line per seed. Version {version}. Measured with the schedule
-of that time, a learning rate of 0.02 that fell over 1000 steps. A seed decides what is drawn and which rows are held out, and is the
+method has a line per seed. Version {version}. Measured with the schedule of that
+time, a learning rate of 0.02 that fell over 1000 steps.
+A seed decides what is drawn and which rows are held out, and is the
 `random_state` of the fit. Fits are `NGMVLVM` with the settings named below and defaults elsewhere; no setting was
 chosen per seed or per likelihood. Log densities are means per entry, in nats and in the data's units: higher is better.
 Each section names the machines. A GPU is used by our model only; the other methods run on the CPU beside it, so compare

@@ -13,8 +13,9 @@ INTRODUCTION = """
 Missing entries, missing views, new rows, and prediction with error bars, on real data and beside other methods.
 
 `make results-views` makes this page; every number comes from `benchmarks/results/views.jsonl`, where each method has a
-line per seed. Version {version}. Measured with the schedule
-of that time, a learning rate of 0.02 that fell over 1000 steps. Rivals and the time of placing ran on two CPU cores, our fits of `cll` on one core
+line per seed. Version {version}. Measured with the schedule of that
+time, a learning rate of 0.02 that fell over 1000 steps.
+Rivals and the time of placing ran on two CPU cores, our fits of `cll` on one core
 each, those of the other sets on one H200, many at a time; so compare no seconds between them. A seed decides which rows
 or entries are hidden, and is the `random_state` of the fit. "Ours" is `NGMVLVM` with the settings named below and
 defaults elsewhere; no setting was chosen per seed. RMSE is in standardised units: a column's errors are divided by its

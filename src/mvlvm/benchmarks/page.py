@@ -14,7 +14,8 @@ _INTRODUCTION = """
 Written by `mvlvm bench`; no number is typed by hand. Every cell was measured in a process of its own, after a fit of a
 few rows that pays for imports, compilers and thread pools. The time of a step is the median over blocks of steps, the
 first third left out. Memory is the peak of the process above what it held once the data were loaded, or of torch's
-tensors on a GPU (allocated, not reserved). *naive* is `benchmarks/naive.py`: the paper's equations as printed, float64, autograd, all columns,
+tensors on a GPU (allocated, not
+reserved). *naive* is `benchmarks/naive.py`: the paper's equations as printed, float64, autograd, all columns,
 Adam at 0.01, the library's start. Ratios are taken within one run on one machine. Accuracy is that of 1-NN in the
 latents, five-fold.
 """
