@@ -131,7 +131,7 @@ def test_the_page_shows_machines_figures_and_what_was_stopped(tmp_path):
         outcome(on_gpu(R_MNIST), curve=[point(1.0, 0.8)], reached=point(1.0, 0.8)),
         outcome(
             on_gpu(Task(experiment="profile", method="ours", data=MNIST)), seconds_per_step=1e-3,
-            parts={"products": 6e-4, "features": 4e-4}, operations=1e9, product_rate=1e13, least_seconds=1e-4,
+            parts={"products": 6e-4, "features": 4e-4}, operations=1e9, operations_by_formula=1e9, product_rate=1e13,
         ),
     )  # fmt: skip
     figures = draw_figures(found, tmp_path)

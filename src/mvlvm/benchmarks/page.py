@@ -139,14 +139,18 @@ def _profile(results: Results, device: str) -> str:
     for outcome in outcomes:
         numbers = outcome.numbers
         total = sum(numbers["parts"].values())
+        # what a GPU repeats from a recording, no profiler counts
+        operations = numbers["operations_by_formula" if device == "cuda" else "operations"]
+        least = operations / numbers["product_rate"]
         rows.append([
             _rows(outcome), duration(numbers["seconds_per_step"]),
             *(f"{100 * numbers['parts'][name] / total:.0f} %" for name in names),
-            f"{numbers['operations'] / 1e9:.3g} G", f"{numbers['product_rate'] / 1e9:,.0f} G/s",
-            duration(numbers["least_seconds"]), f"{numbers['seconds_per_step'] / numbers['least_seconds']:.1f}",
+            f"{operations / 1e9:.3g} G", f"{numbers['product_rate'] / 1e9:,.0f} G/s",
+            duration(least), f"{numbers['seconds_per_step'] / least:.1f}",
         ])  # fmt: skip
     text = filled("""Shares by kind of operator, as torch's profiler sees them. The least time is that of the products'
-        operations at the rate of a float32 product of the features' shape, measured in the same process.""")
+        operations, counted by the profiler or on a GPU by formula (4 N F (F + r) for a view of r columns), at the rate
+        of a float32 product of the features' shape, measured in the same process.""")
     return f"### Where the time of a step goes\n\n{text}\n\n{markdown(rows)}"
 
 

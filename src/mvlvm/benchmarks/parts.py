@@ -53,7 +53,7 @@ def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
     needed = counted or formula
     return {
         "parts": parts, "seconds_per_step": step, "operations": needed, "operations_by_formula": formula,
-        "product_rate": rate, "least_seconds": needed / rate, "stopped": False,
+        "product_rate": rate, "stopped": False,
     }  # fmt: skip
 
 
