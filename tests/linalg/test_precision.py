@@ -22,9 +22,10 @@ def test_rounding_has_no_preferred_direction(generator):
 @pytest.mark.parametrize("added", [False, True])
 def test_products_on_a_processor_are_plain(added, generator):
     A, B = torch.randn((3, 4), generator=generator), torch.randn((4, 5), generator=generator)
-    plus = torch.ones(3, 5) if added else None
+    into = torch.ones(3, 5) if added else torch.full((3, 5), torch.nan)
     expected = A @ B + (1.0 if added else 0.0)
-    torch.testing.assert_close(split_product(A, B, plus=plus), expected)
+    torch.testing.assert_close(split_product(A, B, into, add=added), expected)
+    torch.testing.assert_close(into, expected)
     assert not has_tf32(B)
 
 
@@ -32,7 +33,8 @@ def test_products_on_a_processor_are_plain(added, generator):
 def test_split_products_on_a_gpu_are_as_precise_as_float32(generator):
     A, B = torch.randn((200, 300), generator=generator), on_tf32_grid(torch.randn((300, 5000), generator=generator))
     exact = A.double() @ B.double()
-    error = (split_product(A.cuda(), B.cuda()).cpu().double() - exact).abs().max()
+    into = torch.empty((200, 5000), device="cuda")
+    error = (split_product(A.cuda(), B.cuda(), into).cpu().double() - exact).abs().max()
     plain = (A.cuda() @ B.cuda()).cpu().double().sub(exact).abs().max()
     assert error <= 3 * plain
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.spectral import SpectralPoints, random_features
 from mvlvm.spectral.blocks import feature_block, pull_back, stacked
 from mvlvm.spectral.frequencies import Frequencies, envelope_form
@@ -38,7 +39,7 @@ def test_block_has_the_features_of_its_rows(points, scaled, generator):
     block = feature_block(X, envelope_form(points, ALPHA), with_slopes=True, row_scale=scale)
     expected = random_features(X, points, ALPHA) * (1.0 if scale is None else scale[:, None])
     torch.testing.assert_close(block.Phi, expected, rtol=1e-12, atol=1e-14)
-    assert torch.equal(block.in_double(), block.Phi)
+    assert torch.equal(block.in_double(Workspace()), block.Phi)
 
 
 @pytest.mark.parametrize("scaled", [False, True], ids=["rows as they are", "rows weighed"])

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.spectral.blocks import feature_block, pull_back
 from mvlvm.spectral.frequencies import Frequencies
 from tests.gpu import needs_gpu
@@ -30,7 +31,7 @@ def test_fused_kernels_compute_what_the_plain_ones_do(N, D, tied, weighed, gener
                           with_slopes=True, row_scale=None if scale is None else scale.double())  # fmt: skip
     fused = feature_block(X.cuda(), there, with_slopes=True, row_scale=on("cuda", scale))
     torch.testing.assert_close(fused.Phi.cpu().double(), block.Phi, rtol=0.0, atol=2e-5)
-    torch.testing.assert_close(fused.in_double(), fused.Phi.double(), rtol=0.0, atol=0.0)
+    torch.testing.assert_close(fused.in_double(Workspace()), fused.Phi.double(), rtol=0.0, atol=0.0)
 
     doubles = Frequencies(*(None if p is None else p.double() for p in frequencies))
     by_X, slopes = pull_back(block, G.double(), X.double(), doubles)

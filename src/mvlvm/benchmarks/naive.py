@@ -21,7 +21,7 @@ from mvlvm.shapes import Scalar
 from mvlvm.views.scaling import fit_scaling
 
 # The paper's setting; the library's own learning rate is higher and falls.
-LEARNING_RATE = 0.01
+PAPER_LEARNING_RATE = 0.01
 
 
 class Draws(NamedTuple):
@@ -80,7 +80,7 @@ class NaiveModel(nn.Module):
     def __init__(
         self, Ys: Sequence[Float[Tensor, "N _"]], *, n_components: int = defaults.N_COMPONENTS,
         n_mixtures: int = defaults.N_MIXTURES, n_points: int = defaults.N_POINTS, seed: int = 0,
-        learning_rate: float = LEARNING_RATE,
+        learning_rate: float = PAPER_LEARNING_RATE,
     ) -> None:  # fmt: skip
         super().__init__()
         self.Ys, device = list(Ys), Ys[0].device

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from mvlvm.benchmarks.data import LOW_RANK, MNIST_WITH_LABELS, DataSpec
 from mvlvm.benchmarks.methods import METHODS
+from mvlvm.benchmarks.naive import PAPER_LEARNING_RATE
 from mvlvm.benchmarks.task import Task
 
 EXPERIMENTS = ("steps", "accuracy", "quality", "growth", "peers", "walltime", "profile")
@@ -174,7 +175,11 @@ def _step_tasks(plan: Plan) -> list[Task]:
 def _accuracy_tasks(plan: Plan) -> list[Task]:
     data = DataSpec(name=plan.step_data, n_samples=plan.accuracy_rows)
     task = Task(experiment="accuracy", method="ours", data=data, n_steps=plan.accuracy_steps)
-    return [task, replace(task, dtype="float64")]
+    return [
+        replace(task, dtype=dtype, learning_rate=rate)
+        for rate in (PAPER_LEARNING_RATE, None)
+        for dtype in ("auto", "float64")
+    ]
 
 
 def _quality_tasks(plan: Plan) -> list[Task]:

@@ -27,6 +27,7 @@ class Task:
         target: quality at which to stop.
         dtype: of our fits, "auto" or "float64".
         init: where our fits start.
+        learning_rate: of our fits; None is the default.
         limit_s: seconds after which it is stopped.
         device: "cpu" or "cuda".
         seed: of the data and the fit.
@@ -44,6 +45,7 @@ class Task:
     target: float | None = None
     dtype: str = "auto"
     init: str = "pca"
+    learning_rate: float | None = None
     limit_s: float = 600.0
     device: str = "cpu"
     seed: int = 0
@@ -57,8 +59,9 @@ class Task:
         shape = f" M={data.n_columns} V={data.n_views}" if data.name == "low-rank" else ""
         precision = "" if self.dtype == "auto" else f" {self.dtype}"
         start = "" if self.init == "pca" else f" init={self.init}"
+        rate = "" if self.learning_rate is None else f" rate={self.learning_rate:g}"
         sizes = f"D={self.n_components} Q={self.n_mixtures} P={self.n_points}"
-        return f"{data.name} N={size}{shape} {sizes}{precision}{start}"
+        return f"{data.name} N={size}{shape} {sizes}{precision}{start}{rate}"
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON takes it."""

@@ -18,6 +18,7 @@ from mvlvm.estimators.trying import choose_start
 from mvlvm.estimators.weights import Weight, rows_of_no_weight, without_rows_of_no_weight
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.known import LIKELIHOODS
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.models.building import ViewPlan, build_model
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.models.observed import ObservedView, for_training, rows_without_entries
@@ -129,11 +130,8 @@ def assemble(
         model.latent.rest_at_prior(empty)
         return model
 
-    training = [_for_training(view, options) for view in seen]
+    space = Workspace()
+    training = [for_training(view, options.dtype, share=options.compress, space=space) for view in seen]
     init = choose_start(list(starts), model_from, training, options, view_options, generator)
     warn_of_empty_rows(len(empty) - len(rows_of_no_weight(views.weight)))
     return Assembly(model_from(init, generator), seen, training, dimensions, init)
-
-
-def _for_training(view: ObservedView, options: FitOptions) -> ObservedView:
-    return for_training(view, options.dtype, share=options.compress)

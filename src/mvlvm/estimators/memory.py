@@ -21,8 +21,6 @@ _ARRAYS_PER_BLOCK = 5
 _ROWS_TO_LEARN_FROM, _MATRICES_TO_LEARN_FROM = 4000, 3
 # Compression keeps about this share of the columns; how many they are, only the data can tell.
 _KEPT_SHARE = 0.3
-# Features that a processor keeps from one pass over rows to the next.
-_MOST_KEPT = 32e6
 # For every latent number: mean, deviation, their slopes and two averages of them in Adam, and draws.
 _NUMBERS_PER_LATENT = 20.0
 # Matrices of the shape of a view that a bound in weight space makes on its way, for views that are not Gaussian.
@@ -97,7 +95,7 @@ def _training(
     N, item = max(size.n_rows for size in sizes.values()), options.dtype.itemsize
     compressed = [_KEPT_SHARE * size.n_columns * N * item for name, size in sizes.items() if name not in weight_space]
     # views take their turns, so that the features of only one are there
-    features = max(min(1.5 * F * N * item, options.memory_budget, _MOST_KEPT) for F in n_features.values())
+    features = max(min(1.5 * F * N * item, options.memory_budget) for F in n_features.values())
     in_weight_space = [
         _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64 for name in weight_space
     ]

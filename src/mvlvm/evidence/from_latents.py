@@ -14,8 +14,8 @@ over the blocks, with the small matrices factored between them. Y may have been 
 which can only raise their (|Y|^2 - |H|^2) / s, and lower the evidence.
 
 **Precision.** A is as ill-conditioned as N / s, and whatever is rounded enters divided by s. While s is not small
-(`EXACT_BELOW`), A and C take the features' precision within a block and float64 sums over blocks (on a GPU, where they
-cost no more, float64 products for A), and the slopes by Phi are
+(`EXACT_BELOW`), A and C take the features' precision within a block of rows and float64 sums over blocks, and the
+slopes by Phi are
 
     Y (B' / s) - Phi (B B' / s + M A^-1)
 
@@ -25,8 +25,8 @@ the place of the small difference of large numbers above.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
@@ -37,8 +37,10 @@ from mvlvm.evidence.random_features import refuse_second_derivative
 from mvlvm.linalg.cholesky import cholesky
 from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.linalg.precision import has_tf32, on_tf32_grid, split_product, tf32_products
+from mvlvm.linalg.row_products import add_row_product
 from mvlvm.linalg.symmetric import add_lower_gram
 from mvlvm.linalg.triangular import inverse_of_lower
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
 from mvlvm.spectral.frequencies import Frequencies
@@ -49,12 +51,8 @@ from mvlvm.spectral.frequencies import Frequencies
 # little that log|A| keeps seven digits; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
 # themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
 EXACT_BELOW = 0.05
-# Products with so few columns are no slower in float64.
+# On a processor, products with so few columns are no slower in float64.
 _NARROW = 32
-
-
-# From features and columns of some rows to the slopes by these features.
-SlopesByFeatures = Callable[[Float[Tensor, "N F"], Float[Tensor, "N r"]], Float[Tensor, "N F"]]
 
 
 class Target(NamedTuple):
@@ -85,11 +83,13 @@ class BlockPlan:
         n_rows: in a block.
         keep: whether features are kept from the first pass to the second, or computed again.
         exact: whether everything that is divided by s is float64.
+        space: memory for one block, used by one evidence at a time.
     """
 
     n_rows: int
     keep: bool = True
     exact: bool = True
+    space: Workspace = field(default_factory=Workspace)
 
 
 def evidence_from_latents(
@@ -148,22 +148,24 @@ class _EvidenceFromLatents(torch.autograd.Function):
 
 
 class _Small(NamedTuple):
-    """What is left of the rows once they are summed over, in float64; B as precise as slopes need it."""
+    """What is left of the rows once they are summed over: scalars in float64, matrices as slopes need them."""
 
     s: Scalar
     log_det: Scalar  # log|A|
+    inverse_trace: Scalar  # tr A^-1
+    H_energy: Scalar  # |H|^2
     L_inverse: Float[Tensor, "F F"]
     B: Float[Tensor, "F r"]
-    H_energy: Scalar  # |H|^2
 
 
 def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype) -> _Small:
-    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it; B in precision `dtype`."""
+    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it; matrices in precision `dtype`."""
     L = cholesky(add_to_diagonal(gram, s))
     L_inverse = inverse_of_lower(L)
     H = L_inverse @ C
-    log_det = 2 * L.diagonal().log().sum()
-    return _Small(s, log_det, L_inverse, L_inverse.T.to(dtype) @ H.to(dtype), H.square().sum())
+    log_det, inverse_trace = 2 * L.diagonal().log().sum(), L_inverse.square().sum()
+    in_slopes = L_inverse.to(dtype)
+    return _Small(s, log_det, inverse_trace, H.square().sum(), in_slopes, in_slopes.T @ H.to(dtype))
 
 
 class _Misfit(NamedTuple):
@@ -189,7 +191,7 @@ def _value(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
 
 
 def _slope_by_noise(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
-    inverse_trace = (N - len(small.B)) / small.s + small.L_inverse.square().sum()
+    inverse_trace = (N - len(small.B)) / small.s + small.inverse_trace
     return 0.5 * (misfit.residual_energy / small.s**2 - target.n_columns * inverse_trace)
 
 
@@ -201,76 +203,68 @@ class _Blocks:
     ) -> None:
         self.target, self.frequencies, self.plan, self.with_slopes = target, frequencies, plan, with_slopes
         self.X = X.T.contiguous().T  # products with so few columns are fast only if these are contiguous
+        self.keep = plan.keep and (with_slopes or plan.exact)  # else there is no second pass
         self.kept: dict[int, FeatureBlock] = {}
 
     def sums(self) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         """Give the lower half of Phi' Phi, and C = Phi' Y."""
         F, r = 2 * len(self.frequencies.amplitude), self.target.Y.shape[1]
         gram, C = (self.X.new_zeros((F, width), dtype=torch.float64) for width in (F, r))
-        for rows, block in self._blocks():
-            Y = self.target.Y[rows]
-            self._add_gram(gram, block)
-            if self.plan.exact or r <= _NARROW:
-                C.addmm_(block.in_double().T, Y.double())
+        for rows, block in self._blocks(with_slopes=self.with_slopes and self.keep):
+            if self.plan.exact:
+                self._add_exactly(gram, C, block, rows)
             else:
-                with tf32_products(Y.device):  # both lie on its grid
-                    C.add_(block.Phi.T @ self._columns(rows))
+                self._add_fast(gram, C, block, rows)
         return gram, C
 
-    def _add_gram(self, gram: Float[Tensor, "F F"], block: FeatureBlock) -> None:
-        """Add Phi' Phi of a block, in float64 where the noise is small or nothing is lost by it."""
-        if self.plan.exact or block.Phi.is_cuda:
-            add_lower_gram(gram, block.in_double())
+    def _add_exactly(
+        self, gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], block: FeatureBlock, rows: slice
+    ) -> None:
+        double = block.in_double(self.plan.space)
+        add_lower_gram(gram, double)
+        C.addmm_(double.T, self.target.Y[rows].double())
+
+    def _add_fast(self, gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], block: FeatureBlock, rows: slice) -> None:
+        Phi, Y = block.Phi, self._columns(rows)
+        if Phi.is_cuda:
+            with tf32_products(Phi.device):  # both lie on its grid
+                add_row_product(gram, Phi, Phi)
+                add_row_product(C, Phi, Y)
+            return
+        of_block = torch.zeros_like(gram, dtype=Phi.dtype)
+        add_lower_gram(of_block, Phi)
+        gram += of_block
+        if Y.shape[1] <= _NARROW:
+            C.addmm_(block.in_double(self.plan.space).T, self.target.Y[rows].double())
         else:
-            of_block = torch.zeros_like(gram, dtype=block.Phi.dtype)
-            add_lower_gram(of_block, block.Phi)
-            gram.add_(of_block)
+            add_row_product(C, Phi, Y)
 
     def residual_energy(self, small: _Small) -> Scalar | None:
         """Give |Y - Phi B|^2 where it must be exact."""
         if not self.plan.exact:
             return None
-        residuals = (_residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in self._blocks())
+        blocks = self._blocks(with_slopes=self.with_slopes and self.keep)
+        residuals = (_residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in blocks)
         return torch.stack([R.square().sum() for R in residuals]).sum()
 
     def slopes(self, small: _Small) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
         """Give the slopes by latents, and by frequencies."""
         by_X, parts = torch.empty_like(self.X), []
-        by_features = self._exact_slopes(small) if self.plan.exact else self._fast_slopes(small)
-        for rows, block in self._blocks():
-            G = by_features(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows))
-            by_X[rows], part = pull_back(block, G, self.X[rows], self.frequencies)
+        by_features = (_ExactSlopes if self.plan.exact else _FastSlopes)(small, self.target.n_columns, self.X.dtype)
+        for rows, block in self._blocks(with_slopes=True):
+            into = self.plan.space.take("slopes", block.Phi.T.shape, block.Phi)
+            G = by_features(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows), into.T)
+            by_X[rows], part = pull_back(block, G, self.X[rows], self.frequencies, self.plan.space)
             parts.append(part)
         summed = parts[0] if len(parts) == 1 else (torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True))
         return by_X, FrequencySlopes(*summed)
-
-    def _exact_slopes(self, small: _Small) -> SlopesByFeatures:
-        B_over_s = (small.B / small.s).to(self.X)
-        MA = (self.target.n_columns * small.L_inverse.T @ small.L_inverse).to(self.X)
-
-        def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
-            R = _residuals(Phi, Y, small.B).to(Phi)
-            return torch.mm(B_over_s, R.T).addmm_(MA, Phi.T, alpha=-1).T
-
-        return by_features
-
-    def _fast_slopes(self, small: _Small) -> SlopesByFeatures:
-        B_over_s = (small.B / small.s).to(self.X)
-        L_inverse = (self.target.n_columns**0.5 * small.L_inverse).to(self.X)
-        root = torch.cat([small.B / small.s.sqrt().to(self.X), L_inverse.T], dim=1)
-        minus_W = (root @ root.T).neg_()  # B B' / s + M A^-1
-
-        def by_features(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"]) -> Float[Tensor, "N F"]:
-            return split_product(minus_W, Phi.T, plus=split_product(B_over_s, Y.T)).T
-
-        return by_features
 
     def _columns(self, rows: slice) -> Float[Tensor, "n r"]:
         """Give some rows of Y in the precision of the features, as products are fast with."""
         Y = self.target.Y[rows].to(self.X)
         return on_tf32_grid(Y) if has_tf32(Y) and not self.target.on_grid else Y
 
-    def _blocks(self) -> Iterator[tuple[slice, FeatureBlock]]:
+    def _blocks(self, *, with_slopes: bool) -> Iterator[tuple[slice, FeatureBlock]]:
         """Give the features of one block after the other: those that were kept, or computed again."""
         N = len(self.X)
         for first in range(0, N, self.plan.n_rows):
@@ -279,12 +273,41 @@ class _Blocks:
             if block is None:
                 scale = None if self.target.row_scale is None else self.target.row_scale[rows]
                 block = feature_block(
-                    self.X[rows], self.frequencies, with_slopes=self.with_slopes, row_scale=scale,
-                    coarse=not self.plan.exact,
+                    self.X[rows], self.frequencies, with_slopes=with_slopes, row_scale=scale,
+                    coarse=not self.plan.exact, space=self.plan.space, slot=first if self.keep else 0,
                 )  # fmt: skip
-                if self.plan.keep:
+                if self.keep:
                     self.kept[first] = block.to_keep()
             yield rows, block
+
+
+class _ExactSlopes:
+    """R B' - M Phi A^-1, residuals R in float64."""
+
+    def __init__(self, small: _Small, n_columns: int, dtype: torch.dtype) -> None:
+        self.B, self.B_over_s = small.B, (small.B / small.s).to(dtype)
+        self.minus_MA = (-n_columns * small.L_inverse.T @ small.L_inverse).to(dtype)
+
+    def __call__(
+        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
+    ) -> Float[Tensor, "N F"]:
+        R = _residuals(Phi, Y, self.B).to(Phi)
+        return torch.mm(self.B_over_s, R.T, out=into.T).addmm_(self.minus_MA, Phi.T).T
+
+
+class _FastSlopes:
+    """Y (B' / s) - Phi W with W = B B' / s + M A^-1."""
+
+    def __init__(self, small: _Small, n_columns: int, dtype: torch.dtype) -> None:
+        self.B_over_s = (small.B / small.s).to(dtype)
+        A_inverse = small.L_inverse.T @ small.L_inverse
+        self.minus_W = torch.addmm(A_inverse, self.B_over_s, small.B.T, beta=-n_columns, alpha=-1)
+
+    def __call__(
+        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
+    ) -> Float[Tensor, "N F"]:
+        by_Y = split_product(self.B_over_s, Y.T, into=into.T)
+        return split_product(self.minus_W, Phi.T, into=by_Y, add=True).T
 
 
 def _residuals(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], B: Float[Tensor, "F r"]) -> Float[Tensor, "N r"]:

@@ -43,15 +43,14 @@ def on_tf32_grid(values: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
 
 
 def split_product(
-    A: Float[Tensor, "n k"], B: Float[Tensor, "k m"], plus: Float[Tensor, "n m"] | None = None
+    A: Float[Tensor, "n k"], B: Float[Tensor, "k m"], into: Float[Tensor, "n m"], *, add: bool = False
 ) -> Float[Tensor, "n m"]:
-    """Give A B, or A B added to `plus` in place; on a GPU A is taken apart, and B is taken to lie on the grid."""
+    """Write A B, or add it; on a GPU A is taken apart, and B is taken to lie on the grid."""
     if not has_tf32(B):
-        return A @ B if plus is None else plus.addmm_(A, B)
+        return into.addmm_(A, B, beta=float(add))
     coarse = _leading_bits(A)
     with tf32_products(B.device):
-        first = coarse @ B if plus is None else plus.addmm_(coarse, B)
-        return first.addmm_(A - coarse, B)
+        return into.addmm_(coarse, B, beta=float(add)).addmm_(A - coarse, B)
 
 
 def _leading_bits(A: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm import defaults
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.models.working_view import WorkingView
 
 
@@ -79,28 +80,31 @@ class ObservedView:
             self._working = self._work(dtype)
         return self._working
 
-    def _work(self, dtype: torch.dtype, share: float | None = None) -> WorkingView:
+    def _work(self, dtype: torch.dtype, share: float | None = None, space: Workspace | None = None) -> WorkingView:
         row_scale = None if self.weight is None else self.weight.sqrt()
         Y = self.weigh(self.Y)
-        return WorkingView(Y, row_scale, dtype=dtype, share=share, memory_budget=self._memory_budget)
+        return WorkingView(Y, row_scale, dtype=dtype, share=share, memory_budget=self._memory_budget, space=space)
 
     def guess(self, Z: Float[Tensor, "R M"]) -> None:
         """Take over better guesses for the hidden entries."""
         self.Y = Z.detach()
 
 
-def for_training(view: ObservedView, dtype: torch.dtype, *, share: float | None) -> ObservedView:
+def for_training(
+    view: ObservedView, dtype: torch.dtype, *, share: float | None, space: Workspace | None = None
+) -> ObservedView:
     """Give a view as training takes it: where no entry is hidden, cut short.
 
     Args:
         view: the view, which is not changed.
         dtype: of its features.
         share: what may be cut of it, as a share of the noise's energy; None cuts nothing.
+        space: memory for features, which views that take turns may share.
     """
     if view.hidden is not None:
         return view
     view = copy.copy(view)
-    view._working = view._work(dtype, share)
+    view._working = view._work(dtype, share, space)
     return view
 
 

@@ -7,15 +7,15 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.evidence.from_latents import EXACT_BELOW, BlockPlan, Target, evidence_from_latents
 from mvlvm.evidence.random_features import Cut, log_evidence
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.models.compression import Compressed, energy_of
 from mvlvm.models.feature_map import FeatureMap
 from mvlvm.shapes import Scalar
 
 # Rows of a block: on a processor its features stay in the cache, on a GPU launches must not matter.
 _ROWS_OF_A_BLOCK = {"cpu": 4096, "cuda": 131072}
-# What a processor may keep of features: to read back what has left its cache takes as long as computing it again, and
-# memory that comes and goes with every step has to be asked for each time.
-_MOST_KEPT = {"cpu": 32e6, "cuda": float("inf")}
+# Products like rows in multiples of this.
+_ALIGNED = 16
 # Numbers that are kept for every feature of a row: the feature itself, and half a tangent.
 _KEPT_PER_FEATURE = 1.5
 _STEPS_TO_LEARN_NOISE = 100
@@ -30,6 +30,7 @@ class WorkingView:
         dtype: of its features.
         share: what may be cut of the view, as a share of the noise's energy; None cuts nothing.
         memory_budget: bytes that features may take.
+        space: memory for features, which views that take turns may share.
     """
 
     def __init__(
@@ -40,12 +41,13 @@ class WorkingView:
         dtype: torch.dtype,
         share: float | None = None,
         memory_budget: float = defaults.MEMORY_BUDGET,
+        space: Workspace | None = None,
     ) -> None:
         scale = None if row_scale is None else row_scale.to(dtype)
         self._whole = Target(Y, Y.shape[1], energy_of(Y), 0.0, scale)
         self._compressed = None if share is None else Compressed(Y, share=share, dtype=dtype, row_scale=scale)
         self._memory_budget = memory_budget
-        self._exact = True
+        self._exact, self._space = True, space or Workspace()
 
     @property
     def target(self) -> Target:
@@ -83,5 +85,5 @@ class WorkingView:
     def _plan(self, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:
         n_blocks = -(-len(X) // _ROWS_OF_A_BLOCK[X.device.type])
         to_keep = _KEPT_PER_FEATURE * n_features * len(X) * X.element_size()
-        most = min(self._memory_budget, _MOST_KEPT[X.device.type])
-        return BlockPlan(-(-len(X) // n_blocks), keep=to_keep <= most, exact=self._exact)
+        n_rows = _ALIGNED * -(-len(X) // (n_blocks * _ALIGNED))
+        return BlockPlan(n_rows, keep=to_keep <= self._memory_budget, exact=self._exact, space=self._space)

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.linalg.precision import has_tf32, on_tf32_grid
+from mvlvm.linalg.workspace import Workspace
 from mvlvm.spectral.frequencies import Frequencies
 
 
@@ -37,9 +38,11 @@ class FeatureBlock(NamedTuple):
     row_scale: Float[Tensor, " N"] | None
     double: Float[Tensor, "N F"] | None
 
-    def in_double(self) -> Float[Tensor, "N F"]:
-        """Give the features in float64."""
-        return self.Phi.double() if self.double is None else self.double
+    def in_double(self, space: Workspace) -> Float[Tensor, "N F"]:
+        """Give the features in float64, in memory that is used again."""
+        if self.double is not None or self.Phi.dtype == torch.float64:
+            return self.Phi if self.double is None else self.double
+        return space.take("double", self.Phi.T.shape, self.Phi, torch.float64).copy_(self.Phi.T).T
 
     def to_keep(self) -> "FeatureBlock":
         """Give the block without what is quickly made again."""
@@ -72,6 +75,8 @@ def feature_block(
     with_slopes: bool,
     row_scale: Float[Tensor, " N"] | None = None,
     coarse: bool = False,
+    space: Workspace | None = None,
+    slot: int = 0,
 ) -> FeatureBlock:
     """Give the features of some rows.
 
@@ -81,38 +86,47 @@ def feature_block(
         with_slopes: whether `pull_back` will be called.
         row_scale: multiplies every row; None is one.
         coarse: whether a GPU may round features to what TF32 can hold, so that its products are exact.
+        space: memory for them, whose contents last until it is used again; None asks for fresh memory.
+        slot: tells blocks apart whose features are held at the same time.
     """
-    if _fused(X):
+    fused = _fused(X)
+    if fused:
         from mvlvm.spectral.fused_blocks import fused_features
 
-        Phi, double = fused_features(X, frequencies, twice=row_scale is None, coarse=coarse)
+        Phi, double = fused_features(X, frequencies, twice=row_scale is None and not coarse, coarse=coarse)
         tangent = None
     else:
-        (Phi, tangent), double = _features(X, frequencies, with_slopes), None
+        (Phi, tangent), double = _features(X, frequencies, with_slopes, space or Workspace(), slot), None
     if row_scale is not None:
         Phi.mul_(row_scale[:, None])
-        Phi = on_tf32_grid(Phi.T).T if coarse and has_tf32(Phi) else Phi
+    if coarse and has_tf32(Phi) and (row_scale is not None or not fused):
+        Phi = on_tf32_grid(Phi.T).T
     return FeatureBlock(Phi, tangent, row_scale, double)
 
 
 def _features(
-    X: Float[Tensor, "N D"], frequencies: Frequencies, with_slopes: bool
+    X: Float[Tensor, "N D"], frequencies: Frequencies, with_slopes: bool, space: Workspace, slot: int
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N K"] | None]:
     K, amplitude = len(frequencies.amplitude), frequencies.amplitude[:, None]
-    by_feature = X.new_empty((2 * K, len(X)))
-    sigma, height, tangent = frequencies.carrier @ X.T, amplitude, None
+    by_feature, shape = space.take(f"features {slot}", (2 * K, len(X)), X), (K, len(X))
+    height, tangent = amplitude, None
     if frequencies.envelope is not None:
-        delta = frequencies.envelope @ X.T
-        height = torch.cos(delta)
+        delta = torch.mm(frequencies.envelope, X.T, out=space.take(f"tangent {slot}", shape, X))
+        height = torch.cos(delta, out=space.take("height", shape, X))
         tangent = delta.sin_().div_(height).T if with_slopes else None
         height *= amplitude
+    sigma = torch.mm(frequencies.carrier, X.T, out=space.take("angle", shape, X))
     torch.cos(sigma, out=by_feature[:K]).mul_(height)
     torch.sin(sigma, out=by_feature[K:]).mul_(height)
     return by_feature.T, tangent
 
 
 def pull_back(
-    block: FeatureBlock, G: Float[Tensor, "N F"], X: Float[Tensor, "N D"], frequencies: Frequencies
+    block: FeatureBlock,
+    G: Float[Tensor, "N F"],
+    X: Float[Tensor, "N D"],
+    frequencies: Frequencies,
+    space: Workspace | None = None,
 ) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
     """Give the slopes by latents and frequencies that the slopes G by the features stand for."""
     if _fused(X):
@@ -121,12 +135,12 @@ def pull_back(
         unscaled = G if block.row_scale is None else G * block.row_scale[:, None]
         by_X, by_frequencies, by_amplitude = fused_pull_back(unscaled, X, frequencies)
         return by_X, FrequencySlopes(by_frequencies, by_amplitude)
-    K = len(frequencies.amplitude)
+    K, space = len(frequencies.amplitude), space or Workspace()
     (cosines, sines), (by_cosines, by_sines) = block.Phi.T.split(K), G.T.split(K)
     all_frequencies = stacked(frequencies)
-    by_angle = X.new_empty((len(all_frequencies), len(X)))
+    by_angle = space.take("by_angle", (len(all_frequencies), len(X)), X)
     torch.mul(cosines, by_sines, out=by_angle[:K]).addcmul_(sines, by_cosines, value=-1)
-    by_height = torch.mul(cosines, by_cosines).addcmul_(sines, by_sines)
+    by_height = torch.mul(cosines, by_cosines, out=space.take("by_height", (K, len(X)), X)).addcmul_(sines, by_sines)
     if block.tangent is not None:
         torch.mul(by_height, block.tangent.T, out=by_angle[K:]).neg_()
     slopes = FrequencySlopes((X.T @ by_angle.T).T, by_height.sum(dim=1) / frequencies.amplitude)
