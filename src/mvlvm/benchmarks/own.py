@@ -32,7 +32,8 @@ def estimator(task: Task, n_steps: int | None, *, scale: Any = "auto") -> NGMVLV
     return NGMVLVM(
         n_components=task.n_components, n_mixtures=task.n_mixtures, n_points=task.n_points,
         max_iter=n_steps or defaults.MAX_ITER, tol=0.0 if n_steps else defaults.TOL, scale=scale,
-        learning_rate=task.learning_rate or defaults.LEARNING_RATE, init=task.init, device=task.device, dtype=task.dtype, random_state=task.seed,
+        learning_rate=task.learning_rate or defaults.LEARNING_RATE, init=task.init,
+        device=task.device, dtype=task.dtype, random_state=task.seed,
     )  # fmt: skip
 
 
