@@ -1,7 +1,9 @@
 """Multi-view latent variable models with Gaussian processes."""
 
 import importlib
+import os
 from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -13,7 +15,7 @@ from mvlvm.errors import (
     ViewError,
     ViewWarning,
 )
-from mvlvm.estimators import MVARFLVM, NGMVLVM, load, to_mudata
+from mvlvm.estimators import MVARFLVM, NGMVLVM, to_mudata
 
 __all__ = [
     "MVARFLVM",
@@ -29,7 +31,20 @@ __all__ = [
     "to_mudata",
 ]
 
-_ROOMS = ("datasets", "evaluation", "evidence", "kernels", "plots", "spectral", "views")
+_ROOMS = ("baselines", "datasets", "evaluation", "evidence", "kernels", "plots", "spectral", "views")
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Give the fitted estimator that `save` wrote. Its tensors are on the CPU.
+
+    Args:
+        path: the file, or the folder it was saved into.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+    """
+    return importlib.import_module(f"{__name__}.baselines").load(path)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -75,7 +75,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "estimator": saved.estimator,
         "parameters": {name: plain(name, value) for name, value in parameters.items()},
         "views": _pack_views(saved.fitted),
-        "layout": _pack_layout(saved.fitted.layout),
+        "layout": pack_layout(saved.fitted.layout),
         "seed": saved.fitted.seed,
         "n_private": dict(saved.fitted.dimensions.private),
         "elbo": saved.record.elbo,
@@ -84,8 +84,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "explained_variance": dict(saved.record.explained_variance),
         "history": list(saved.record.history),
     }
-    # files hold memory as it lies, so every array must be contiguous
-    return header, {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    return header, arrays
 
 
 def unpack(header: Header, arrays: Arrays) -> Saved:
@@ -98,18 +97,8 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         view["name"]: _unpack_view(i, view, arrays, module)
         for i, (view, module) in enumerate(zip(header["views"], model.feature_views, strict=True))
     }
-    layout = header["layout"]
     fitted = FittedModel(
-        model,
-        views,
-        Layout(
-            Container(layout["container"]),
-            layout["columns"],
-            layout["index"],
-            labels={name: unpack_label_form(form) for name, form in layout.get("labels", {}).items()},
-        ),
-        header["seed"],
-        _unpack_dimensions(header, arrays),
+        model, views, unpack_layout(header["layout"]), header["seed"], _unpack_dimensions(header, arrays)
     )
     record = FitRecord(
         history={name: arrays[f"history.{name}"] for name in header["history"]},
@@ -140,7 +129,8 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
     ]
 
 
-def _pack_layout(layout: Layout) -> dict[str, Any]:
+def pack_layout(layout: Layout) -> dict[str, Any]:
+    """Give the outer form of views as JSON can hold it."""
     labelled = layout.row_names is not None
     return {
         "container": layout.container,
@@ -148,6 +138,16 @@ def _pack_layout(layout: Layout) -> dict[str, Any]:
         "index": plain_labels(layout.index) if labelled else None,
         "labels": {name: pack_label_form(form) for name, form in layout.labels.items()},
     }
+
+
+def unpack_layout(layout: Header) -> Layout:
+    """Undo `pack_layout`."""
+    return Layout(
+        Container(layout["container"]),
+        layout["columns"],
+        layout["index"],
+        labels={name: unpack_label_form(form) for name, form in layout.get("labels", {}).items()},
+    )
 
 
 def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray]:

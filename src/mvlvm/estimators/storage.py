@@ -30,6 +30,25 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         path: a file, or a folder to put `model.safetensors` into; one that ends in a slash is made.
         saved: the model.
     """
+    write_file(path, *pack(saved))
+
+
+def read(path: str | os.PathLike[str]) -> Saved:
+    """Read a model back.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+    """
+    header, arrays = read_file(path)
+    try:
+        return unpack(header, arrays)
+    except DAMAGE as error:
+        raise damaged(_file_at(path), error) from error
+
+
+def write_file(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a header and arrays, whole or not at all."""
     if not os.fspath(path):
         raise ValueError("The path to save to is empty. Give a file name, for example 'model.safetensors'.")
     target = _file_at(path)
@@ -39,13 +58,14 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     target = target.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to save {target.name} into. Make it first.")
-    header, arrays = pack(saved)
-    header |= {"format": FORMAT, "format_version": FORMAT_VERSION, "library_version": __version__}
-    _write_whole(target, to_bytes(arrays, metadata={_HEADER: json.dumps(header)}))
+    marked = {**header, "format": FORMAT, "format_version": FORMAT_VERSION, "library_version": __version__}
+    # files hold memory as it lies, so every array must be contiguous
+    whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
+    _write_whole(target, to_bytes(whole, metadata={_HEADER: json.dumps(marked)}))
 
 
-def read(path: str | os.PathLike[str]) -> Saved:
-    """Read a model back.
+def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read header and arrays back, and check that they are those of a model.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -64,10 +84,7 @@ def read(path: str | os.PathLike[str]) -> Saved:
         raise ModelFileError(f"{source} is not a saved mvlvm model: it is no safetensors file. {_ADVICE}") from None
     header = _checked_header(source, metadata)
     _check_finite(source, arrays)
-    try:
-        return unpack(header, arrays)
-    except DAMAGE as error:
-        raise damaged(source, error) from error
+    return header, arrays
 
 
 def damaged(source: str | os.PathLike[str], cause: Exception) -> ModelFileError:

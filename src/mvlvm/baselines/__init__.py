@@ -1,0 +1,13 @@
+"""Every system of the paper, and what users pick instead, under one interface.
+
+Example:
+    >>> from mvlvm import baselines
+    >>> [entry.name for entry in baselines.list() if entry.package is None][:2]
+    ['PCA', 'linear discriminant analysis']
+"""
+
+from mvlvm.baselines.loading import load
+from mvlvm.baselines.registry import Entry, get
+from mvlvm.baselines.registry import entries as list
+
+__all__ = ["Entry", "get", "list", "load"]

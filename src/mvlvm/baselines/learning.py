@@ -1,0 +1,80 @@
+"""Training of baselines that are torch modules, by the same loop as everything else."""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from mvlvm.randomness import Stream, make_generator
+from mvlvm.shapes import Scalar
+from mvlvm.training.config import TrainConfig
+from mvlvm.training.loop import train
+from mvlvm.training.progress import progress_bar, silent
+
+
+class PlainBound(NamedTuple):
+    """A bound that is looked at as a whole."""
+
+    value: Scalar
+
+    def parts(self) -> dict[str, Tensor]:
+        """Give nothing."""
+        return {}
+
+
+def raise_bound(
+    module: nn.Module,
+    bound: Callable[[torch.Generator], Scalar],
+    *,
+    max_iter: int,
+    learning_rate: float,
+    seed: int,
+    verbose: int = 0,
+) -> list[float]:
+    """Raise a stochastic bound by Adam; give its course.
+
+    Args:
+        module: what learns.
+        bound: estimates the bound with draws of a generator: of noise, and of rows where it works on some at a time.
+        max_iter: steps to take.
+        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
+        seed: of the draws.
+        verbose: 1 shows progress.
+    """
+    config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, cooling=max_iter // 5)
+    generator = make_generator(seed, Stream.TRAINING)
+    with progress_bar(max_iter, "Training") if verbose else nullcontext(silent) as watch:
+        history = train(
+            module.parameters(), lambda draws: PlainBound(bound(draws)), config, generator, watch=watch
+        )  # fmt: skip
+    return list(history.bound)
+
+
+def some_rows(n_rows: int, n_wanted: int, generator: torch.Generator) -> Int[Tensor, " B"]:
+    """Draw rows for one step, without repeats; all of them, in order, where there are no more than wanted."""
+    if n_rows <= n_wanted:
+        return torch.arange(n_rows)
+    return torch.randperm(n_rows, generator=generator)[:n_wanted]
+
+
+def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
+    """Make a linear layer whose start depends on a generator, and on nothing global."""
+    layer = nn.Linear(n_in, n_out)
+    with torch.no_grad():
+        for values in (layer.weight, layer.bias):
+            values.uniform_(-(n_in**-0.5), n_in**-0.5, generator=generator)
+    return layer
+
+
+def arrays_of(module: nn.Module) -> dict[str, np.ndarray]:
+    """Give everything a module has learned, by name."""
+    return {name: values.detach().cpu().numpy() for name, values in module.state_dict().items()}
+
+
+def teach(module: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Give a module what `arrays_of` gave."""
+    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})

@@ -1,0 +1,50 @@
+"""Principal components."""
+
+import numpy as np
+import sklearn.decomposition
+from jaxtyping import Float
+
+from mvlvm import defaults
+from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
+from mvlvm.baselines.base import Matrices, State
+from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.randomness import RandomStateLike
+
+
+class PCA(PlacesRows, RebuildsViews):
+    """Principal component analysis of all views side by side, each standardised and of the same total variance.
+
+    Args:
+        n_components: latent dimensions, D.
+        random_state: of the solver where data are large.
+
+    Attributes:
+        embedding_: (N, D) the scores.
+
+    References:
+        Jolliffe. Principal component analysis. Springer 2002.
+    """
+
+    def __init__(self, n_components: int = defaults.N_COMPONENTS, random_state: RandomStateLike = None) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        Y = side_by_side(views)
+        model = sklearn.decomposition.PCA(self.n_components, random_state=seed % 2**32)
+        scores = model.fit_transform(Y)
+        self._directions, self._widths = model.components_, widths_of(views)
+        return scores
+
+    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        return side_by_side(views) @ self._directions.T
+
+    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        return apart(latents @ self._directions, self._widths)
+
+    def _state(self) -> State:
+        return {"directions": self._directions, "widths": np.array(list(self._widths.values()))}
+
+    def _restore(self, state: State) -> None:
+        self._directions = state["directions"]
+        self._widths = dict(zip(self.view_names_, state["widths"].tolist(), strict=True))

@@ -1,0 +1,73 @@
+"""Saved baselines: arrays beside a JSON header, in the same kind of file as every other model."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mvlvm.baselines.admitting import Admitted
+from mvlvm.estimators.packing import pack_layout, plain, unpack_layout
+from mvlvm.estimators.storage import write_file
+from mvlvm.views.classes import pack_encoding, unpack_encoding
+from mvlvm.views.scaling import Scaling
+
+KIND = "baseline"
+_PARTS = ("mean", "factor", "kept", "seen")
+
+
+class SavedBaseline(NamedTuple):
+    """All that a file holds: the class name, its parameters, how views came in, and what was learned."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    admitted: Admitted
+    state: dict[str, np.ndarray]
+
+
+def save(
+    path: str | os.PathLike[str],
+    estimator: str,
+    parameters: Mapping[str, Any],
+    admitted: Admitted,
+    state: Mapping[str, np.ndarray],
+) -> None:
+    """Write a fitted baseline. The file appears whole or not at all."""
+    header = {
+        "kind": KIND,
+        "estimator": estimator,
+        "parameters": {name: plain(name, value) for name, value in parameters.items()},
+        "layout": pack_layout(admitted.layout),
+        "views": [
+            {"name": name, "width": width, "scale": admitted.scalings[name].scale,
+             "encoding": pack_encoding(admitted.encodings[name])}
+            for name, width in admitted.widths.items()
+        ],
+    }  # fmt: skip
+    arrays = {f"state.{name}": np.asarray(array) for name, array in state.items()}
+    for i, name in enumerate(admitted.widths):
+        arrays |= {f"view.{i}.{part}": vars(admitted.scalings[name])[part] for part in _PARTS}
+    write_file(path, header, arrays)
+
+
+def is_baseline(header: Mapping[str, Any]) -> bool:
+    """Tell whether a file holds a baseline."""
+    return header.get("kind") == KIND
+
+
+def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SavedBaseline:
+    """Put together what a file holds."""
+    views = {view["name"]: (i, view) for i, view in enumerate(header["views"])}
+    scalings = {
+        name: Scaling(*(arrays[f"view.{i}.{part}"] for part in _PARTS), view["scale"])
+        for name, (i, view) in views.items()
+    }
+    admitted = Admitted(
+        {},
+        scalings,
+        {name: unpack_encoding(view["encoding"]) for name, (_, view) in views.items()},
+        {name: view["width"] for name, (_, view) in views.items()},
+        unpack_layout(header["layout"]),
+    )
+    state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+    return SavedBaseline(header["estimator"], dict(header["parameters"]), admitted, state)
