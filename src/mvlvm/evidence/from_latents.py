@@ -89,7 +89,7 @@ class BlockPlan:
     n_rows: int
     keep: bool = True
     exact: bool = True
-    space: Workspace = field(default_factory=Workspace)
+    space: Workspace = field(default_factory=Workspace, repr=False)
 
 
 def evidence_from_latents(
