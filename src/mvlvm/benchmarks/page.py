@@ -146,8 +146,7 @@ def _profile(results: Results, device: str) -> str:
     for outcome in outcomes:
         numbers = outcome.numbers
         total = sum(numbers["parts"].values())
-        # what a GPU repeats from a recording, no profiler counts
-        operations = numbers["operations_by_formula" if device == "cuda" else "operations"]
+        operations = numbers["operations"]
         least = operations / numbers["product_rate"]
         rows.append([
             _rows(outcome), duration(numbers["seconds_per_step"]),
@@ -156,8 +155,8 @@ def _profile(results: Results, device: str) -> str:
             duration(least), f"{numbers['seconds_per_step'] / least:.1f}",
         ])  # fmt: skip
     text = filled("""Shares by kind of operator, as torch's profiler sees them. The least time is that of the products'
-        operations, counted by the profiler or on a GPU by formula (4 N F (F + r) for a view of r columns), at the rate
-        of a float32 product of the features' shape, measured in the same process.""")
+        operations, N F (3 F + 4 r) for a view of r columns, at the rate of a float32 product of the features' shape,
+        measured in the same process.""")
     return f"### Where the time of a step goes\n\n{text}\n\n{markdown(rows)}"
 
 
