@@ -3,7 +3,7 @@ import torch
 from scipy.stats import multivariate_normal
 
 from mvlvm import NGMVLVM
-from mvlvm.benchmarks.naive import LEARNING_RATE, NaiveModel, log_evidence, scaled_views
+from mvlvm.benchmarks.naive import PAPER_LEARNING_RATE, NaiveModel, log_evidence, scaled_views
 from mvlvm.benchmarks.untrained import untrained
 from mvlvm.evidence.latent_kl import latent_kl
 from mvlvm.evidence.random_features import log_evidence as library_log_evidence
@@ -57,7 +57,7 @@ def test_steps_raise_the_bound_with_the_papers_optimiser():
     naive, bounds = _model(), []
     naive.fit(60, lambda step, bound: bounds.append(bound))
     assert np.mean(bounds[-10:]) > np.mean(bounds[:10])
-    assert naive.optimiser.param_groups[0]["lr"] == LEARNING_RATE == 0.01
+    assert naive.optimiser.param_groups[0]["lr"] == PAPER_LEARNING_RATE == 0.01
     assert len(naive.optimiser.param_groups[0]["params"]) == 3 + 2 * 6  # latents, noise, six of each view's mixture
 
 

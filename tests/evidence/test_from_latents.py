@@ -72,6 +72,16 @@ def test_slopes_are_those_through_the_features(plan, tied, weighed, generator):
         torch.testing.assert_close(slope, right, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_views_that_share_memory_do_not_disturb_each_other(keep, generator):
+    problems, plan = [Problem(generator), Problem(generator, n=33)], BlockPlan(17, keep=keep, exact=False)
+    alone = [torch.autograd.grad(ours(p, BlockPlan(17, keep=keep, exact=False)), p.inputs) for p in problems]
+    values = [ours(problem, plan) for problem in problems]  # both forwards, before either goes back
+    for problem, value, expected in zip(problems, values, alone, strict=True):
+        for slope, right in zip(torch.autograd.grad(value, problem.inputs), expected, strict=True):
+            assert torch.equal(slope, right)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_slopes_are_finite_differences(exact, generator):
     problem = Problem(generator, n=20)

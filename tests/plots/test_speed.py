@@ -39,6 +39,11 @@ def test_quality_is_in_percent_with_its_target():
     assert len(right.get_lines()) == 1
 
 
+def test_quality_is_the_best_within_so_many_seconds():
+    (panel,) = drawn(plot_quality({"a": {"ours": ([3.0, 1.0, 2.0, 4.0], [0.6, 0.5, 0.4, 0.7])}}, {}, title="t"))
+    np.testing.assert_allclose(panel.get_lines()[0].get_xydata(), [[1, 50], [3, 60], [4, 70]])
+
+
 def test_shares_of_a_step_fill_the_bar():
     parts = {"N = 10": {"products": 3.0, "features": 1.0}, "N = 20": {"products": 1.0, "features": 1.0}}
     (panel,) = drawn(plot_parts(parts, title="t"))

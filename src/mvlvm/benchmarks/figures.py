@@ -63,7 +63,7 @@ def _quality(results: Results, device: str) -> "Figure | None":
     for outcome in results.of("quality", device):
         points = sorted(outcome.numbers.get("curve", []), key=lambda point: point["seconds"])
         by_method = curves.setdefault(outcome.task.data.name, {})
-        by_method[outcome.task.method] = ([p["seconds"] for p in points], [p["quality"] for p in points])
+        by_method[outcome.task.who] = ([p["seconds"] for p in points], [p["quality"] for p in points])
     for outcome in results.of("peers", device):
         by_method = curves.get(outcome.task.data.name)
         if by_method is not None and "accuracy" in outcome.numbers:

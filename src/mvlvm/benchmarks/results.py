@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mvlvm.benchmarks.growth import log_log_slope
-from mvlvm.benchmarks.plan import CPU, CUDA, TRIAL, Plan, growth_axis
+from mvlvm.benchmarks.plan import CPU, CUDA, MOST_ROUNDS, TRIAL, Plan, growth_axis
 from mvlvm.benchmarks.task import DONE, STOPPED, Key, Outcome, Task
 
 DEVICES = ("cpu", "cuda")
@@ -37,6 +37,12 @@ class Results:
         """Give one number of a task; None where it was not measured."""
         found = self.find(task, device)
         return None if found is None else found.numbers.get(name)
+
+    def rounds(self, task: Task, device: str) -> list[Outcome]:
+        """Give the outcomes of a task with every seed from zero on, all of one run."""
+        found = [self.find(replace(task, seed=seed), device) for seed in range(MOST_ROUNDS)]
+        outcomes = [outcome for outcome in found if outcome is not None]
+        return [outcome for outcome in outcomes if outcome.run == outcomes[0].run]
 
     def pair(self, task: Task, other: Task, device: str) -> tuple[Outcome, Outcome] | None:
         """Give the outcomes of two tasks if both were measured in one run."""

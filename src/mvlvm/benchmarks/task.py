@@ -59,9 +59,15 @@ class Task:
         shape = f" M={data.n_columns} V={data.n_views}" if data.name == "low-rank" else ""
         precision = "" if self.dtype == "auto" else f" {self.dtype}"
         start = "" if self.init == "pca" else f" init={self.init}"
+        again = "" if self.seed == 0 else f" seed={self.seed}"
         rate = "" if self.learning_rate is None else f" rate={self.learning_rate:g}"
         sizes = f"D={self.n_components} Q={self.n_mixtures} P={self.n_points}"
-        return f"{data.name} N={size}{shape} {sizes}{precision}{start}{rate}"
+        return f"{data.name} N={size}{shape} {sizes}{precision}{start}{rate}{again}"
+
+    @property
+    def who(self) -> str:
+        """The method, and its start where it is another."""
+        return self.method if self.init == "pca" else f"{self.method}, init='{self.init}'"
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON takes it."""

@@ -33,13 +33,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm.evidence.feature_slopes import ExactSlopes, FastSlopes, SmallMatrices, factor_sums, residuals
 from mvlvm.evidence.random_features import refuse_second_derivative
-from mvlvm.linalg.cholesky import cholesky
-from mvlvm.linalg.lowrank import add_to_diagonal
-from mvlvm.linalg.precision import has_tf32, on_tf32_grid, split_product, tf32_products
+from mvlvm.linalg.precision import has_tf32, on_tf32_grid, tf32_products
 from mvlvm.linalg.row_products import add_row_product
 from mvlvm.linalg.symmetric import add_lower_gram
-from mvlvm.linalg.triangular import inverse_of_lower
 from mvlvm.linalg.workspace import Workspace
 from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
@@ -89,7 +87,7 @@ class BlockPlan:
     n_rows: int
     keep: bool = True
     exact: bool = True
-    space: Workspace = field(default_factory=Workspace)
+    space: Workspace = field(default_factory=Workspace, repr=False)
 
 
 def evidence_from_latents(
@@ -121,7 +119,7 @@ class _EvidenceFromLatents(torch.autograd.Function):
     def forward(ctx: Any, target: Target, plan: BlockPlan, with_slopes: bool, X: Tensor, *rest: Any) -> Tensor:
         frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
         blocks = _Blocks(target, X, frequencies, plan, with_slopes)
-        small = _factor(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
+        small = factor_sums(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
         misfit = _misfit(target, small, blocks.residual_energy(small))
         if with_slopes:
             by_X, by_frequencies = blocks.slopes(small)
@@ -147,27 +145,6 @@ class _EvidenceFromLatents(torch.autograd.Function):
         )
 
 
-class _Small(NamedTuple):
-    """What is left of the rows once they are summed over: scalars in float64, matrices as slopes need them."""
-
-    s: Scalar
-    log_det: Scalar  # log|A|
-    inverse_trace: Scalar  # tr A^-1
-    H_energy: Scalar  # |H|^2
-    L_inverse: Float[Tensor, "F F"]
-    B: Float[Tensor, "F r"]
-
-
-def _factor(gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype) -> _Small:
-    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it; matrices in precision `dtype`."""
-    L = cholesky(add_to_diagonal(gram, s))
-    L_inverse = inverse_of_lower(L)
-    H = L_inverse @ C
-    log_det, inverse_trace = 2 * L.diagonal().log().sum(), L_inverse.square().sum()
-    in_slopes = L_inverse.to(dtype)
-    return _Small(s, log_det, inverse_trace, H.square().sum(), in_slopes, in_slopes.T @ H.to(dtype))
-
-
 class _Misfit(NamedTuple):
     """Of all columns: the sum of y' K^-1 y, and s^2 |R|^2."""
 
@@ -175,7 +152,7 @@ class _Misfit(NamedTuple):
     residual_energy: Scalar
 
 
-def _misfit(target: Target, small: _Small, residual_energy: Scalar | None) -> _Misfit:
+def _misfit(target: Target, small: SmallMatrices, residual_energy: Scalar | None) -> _Misfit:
     """Put the misfit together, from the residuals where they were formed."""
     weights = small.B.square().sum(dtype=torch.float64)
     if residual_energy is None:
@@ -184,13 +161,13 @@ def _misfit(target: Target, small: _Small, residual_energy: Scalar | None) -> _M
     return _Misfit((residual_energy + target.cut) / small.s + weights, residual_energy + target.cut)
 
 
-def _value(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
+def _value(target: Target, N: int, small: SmallMatrices, misfit: _Misfit) -> Scalar:
     F, M = len(small.B), target.n_columns
     log_det = small.log_det + (N - F) * small.s.log()
     return -0.5 * (M * log_det + misfit.squares + N * M * math.log(2 * math.pi))
 
 
-def _slope_by_noise(target: Target, N: int, small: _Small, misfit: _Misfit) -> Scalar:
+def _slope_by_noise(target: Target, N: int, small: SmallMatrices, misfit: _Misfit) -> Scalar:
     inverse_trace = (N - len(small.B)) / small.s + small.inverse_trace
     return 0.5 * (misfit.residual_energy / small.s**2 - target.n_columns * inverse_trace)
 
@@ -239,18 +216,18 @@ class _Blocks:
         else:
             add_row_product(C, Phi, Y)
 
-    def residual_energy(self, small: _Small) -> Scalar | None:
+    def residual_energy(self, small: SmallMatrices) -> Scalar | None:
         """Give |Y - Phi B|^2 where it must be exact."""
         if not self.plan.exact:
             return None
         blocks = self._blocks(with_slopes=self.with_slopes and self.keep)
-        residuals = (_residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in blocks)
-        return torch.stack([R.square().sum() for R in residuals]).sum()
+        of_blocks = (residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in blocks)
+        return torch.stack([R.square().sum() for R in of_blocks]).sum()
 
-    def slopes(self, small: _Small) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
+    def slopes(self, small: SmallMatrices) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
         """Give the slopes by latents, and by frequencies."""
         by_X, parts = torch.empty_like(self.X), []
-        by_features = (_ExactSlopes if self.plan.exact else _FastSlopes)(small, self.target.n_columns, self.X.dtype)
+        by_features = (ExactSlopes if self.plan.exact else FastSlopes)(small, self.target.n_columns, self.X.dtype)
         for rows, block in self._blocks(with_slopes=True):
             into = self.plan.space.take("slopes", block.Phi.T.shape, block.Phi)
             G = by_features(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows), into.T)
@@ -279,37 +256,3 @@ class _Blocks:
                 if self.keep:
                     self.kept[first] = block.to_keep()
             yield rows, block
-
-
-class _ExactSlopes:
-    """R B' - M Phi A^-1, residuals R in float64."""
-
-    def __init__(self, small: _Small, n_columns: int, dtype: torch.dtype) -> None:
-        self.B, self.B_over_s = small.B, (small.B / small.s).to(dtype)
-        self.minus_MA = (-n_columns * small.L_inverse.T @ small.L_inverse).to(dtype)
-
-    def __call__(
-        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
-    ) -> Float[Tensor, "N F"]:
-        R = _residuals(Phi, Y, self.B).to(Phi)
-        return torch.mm(self.B_over_s, R.T, out=into.T).addmm_(self.minus_MA, Phi.T).T
-
-
-class _FastSlopes:
-    """Y (B' / s) - Phi W with W = B B' / s + M A^-1."""
-
-    def __init__(self, small: _Small, n_columns: int, dtype: torch.dtype) -> None:
-        self.B_over_s = (small.B / small.s).to(dtype)
-        A_inverse = small.L_inverse.T @ small.L_inverse
-        self.minus_W = torch.addmm(A_inverse, self.B_over_s, small.B.T, beta=-n_columns, alpha=-1)
-
-    def __call__(
-        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
-    ) -> Float[Tensor, "N F"]:
-        by_Y = split_product(self.B_over_s, Y.T, into=into.T)
-        return split_product(self.minus_W, Phi.T, into=by_Y, add=True).T
-
-
-def _residuals(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], B: Float[Tensor, "F r"]) -> Float[Tensor, "N r"]:
-    """Give Y - Phi B in float64."""
-    return torch.addmm(Y.double(), Phi.double(), B, alpha=-1)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from mvlvm.plots.style import QUALITATIVE, new_figure
 
@@ -52,12 +52,14 @@ def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], floa
         title: of the figure.
     """
     figure, (axes,) = new_figure(1, len(growths), panel=(3.0, 2.9))
+    times = [1000 * value for _, seconds, _ in growths.values() for value in seconds]
     for panel, (what, (sizes, seconds, slope)) in zip(axes, growths.items(), strict=True):
         x, y = np.asarray(sizes, dtype=float), np.asarray(seconds) * 1000
         level = np.exp(np.mean(np.log(y) - slope * np.log(x)))
         panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
         panel.plot(x, y, color=_OURS_COLOUR, marker="o", markersize=5, linestyle="none")
         _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
+        panel.set_ylim(min(times) / 1.5, max(times) * 2.5)  # one scale for all, and room for the legend
         panel.xaxis.set_major_locator(FixedLocator(sizes))
         panel.tick_params(axis="x", labelsize="small", labelrotation=45 if max(sizes) > _LONG_LABEL else 0)
         panel.legend(frameon=False, fontsize="small", loc="upper left")
@@ -71,7 +73,7 @@ def plot_quality(
     *,
     title: str,
 ) -> Figure:
-    """Show accuracy against seconds, one panel per data set, a line for every method; single fits are points.
+    """Show the best accuracy within so many seconds, one panel per data set, a line for every method.
 
     Args:
         curves: data set -> method -> seconds and accuracies from 0 to 1.
@@ -83,9 +85,10 @@ def plot_quality(
     for panel, (data, by_method) in zip(axes, curves.items(), strict=True):
         for method, (seconds, quality) in by_method.items():
             colour, marker = _look(method, order.index(method))
+            best = _best_so_far(seconds, quality)
             panel.plot(
-                seconds, 100 * np.asarray(quality), color=colour, marker=marker, markersize=5, label=method,
-                linewidth=_width(method),
+                [at for at, _ in best], [100 * value for _, value in best], color=colour, marker=marker, markersize=5,
+                label=method, linewidth=_width(method),
             )  # fmt: skip
         if data in targets:
             panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
@@ -123,14 +126,23 @@ def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figur
 
 def _look(method: str, place: int) -> tuple[str, str]:
     """Give a method's colour and marker; ours stands out, the others differ in both."""
-    if method == _OURS:
-        return _OURS_COLOUR, "o"
+    if method.startswith(_OURS):
+        return _OURS_COLOUR, "o" if method == _OURS else "s"
     colour = colormaps["tab20"](_FREE_COLOURS[place % len(_FREE_COLOURS)])
     return to_hex(colour), _MARKERS[place % len(_MARKERS)]
 
 
 def _width(method: str) -> float:
-    return 2.2 if method == _OURS else 1.0
+    return 2.2 if method.startswith(_OURS) else 1.0
+
+
+def _best_so_far(seconds: Sequence[float], quality: Sequence[float]) -> list[tuple[float, float]]:
+    """Give the points that are better than every quicker one."""
+    best: list[tuple[float, float]] = []
+    for at, value in sorted(zip(seconds, quality, strict=True)):
+        if not best or value > best[-1][1]:
+            best.append((at, value))
+    return best
 
 
 def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
@@ -148,4 +160,4 @@ def _plain_ticks(axis: Axis) -> None:
     """Write 1, 3, 10, 30 and not powers, and few enough to be read."""
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=9))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
