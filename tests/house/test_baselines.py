@@ -1,0 +1,31 @@
+"""Baselines share what they have in common through rooms of their own, not by copies."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import mvlvm.baselines
+
+LONGEST_COMMON_BLOCK = 10
+FILES = sorted(Path(mvlvm.baselines.__file__).parent.glob("*.py"))
+
+
+def lines_of(path):
+    return [line.strip() for line in path.read_text().splitlines() if line.strip()]
+
+
+def blocks(lines):
+    n = LONGEST_COMMON_BLOCK + 1
+    return {tuple(lines[first : first + n]) for first in range(len(lines) - n + 1)}
+
+
+@pytest.mark.parametrize(("one", "other"), combinations(FILES, 2), ids=lambda path: path.stem)
+def test_no_two_files_share_a_long_block(one, other):
+    assert not blocks(lines_of(one)) & blocks(lines_of(other))
+
+
+def test_a_copy_would_be_found(tmp_path):
+    copied = [f"line {i}" for i in range(11)]
+    assert blocks([*copied, "end"]) & blocks(["start", *copied])
+    assert not blocks([*copied[:10], "end"]) & blocks(["start", *copied[:10]])
