@@ -214,7 +214,7 @@ class _Blocks:
         if Y.shape[1] <= _NARROW:
             C.addmm_(block.in_double(self.plan.space).T, self.target.Y[rows].double())
         else:
-            add_row_product(C, Phi, Y)
+            C += Phi.T @ Y
 
     def residual_energy(self, small: SmallMatrices) -> Scalar | None:
         """Give |Y - Phi B|^2 where it must be exact."""

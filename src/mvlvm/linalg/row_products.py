@@ -10,7 +10,7 @@ _ROWS = 1024
 
 
 def add_row_product(total: Float[Tensor, "F r"], A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> None:
-    """Add A' B to a total in float64, block by block of rows; a GPU takes all blocks at once."""
+    """Add A' B to a total in float64, all blocks of rows at once, as a GPU likes it."""
     n_blocks = len(A) // _ROWS
     whole = n_blocks * _ROWS
     if n_blocks:
