@@ -2,9 +2,9 @@
 
 from typing import Any
 
-_OUR_OWN = {"n_points": 5, "max_iter": 3, "tol": 0.0, "n_draws_predict": 1}
+_OUR_OWN = {"n_mixtures": 1, "n_points": 5, "max_iter": 3, "tol": 0.0, "n_draws_predict": 1}
 QUICK: dict[str, dict[str, Any]] = {
-    "latent Dirichlet allocation": {"max_iter": 3},
+    "latent Dirichlet allocation": {"max_iter": 1},
     "HPF": {"max_iter": 5},
     "t-SNE": {"max_iter": 250},
     "UMAP": {"max_iter": 5},

@@ -14,7 +14,8 @@ def three_clusters(seed=0):
 
 
 @pytest.mark.parametrize(("name", "parameters"), [
-    ("Isomap", {}), ("t-SNE", {"perplexity": 10.0, "max_iter": 500}), ("UMAP", {"max_iter": 100}),
+    ("Isomap", {}), ("t-SNE", {"perplexity": 10.0, "max_iter": 500}),
+    pytest.param("UMAP", {"max_iter": 100}, marks=pytest.mark.xdist_group("umap")),
 ])  # fmt: skip
 def test_the_nearest_row_on_the_map_is_of_the_same_cluster(name, parameters):
     if name == "UMAP":
@@ -45,6 +46,7 @@ def test_t_sne_has_four_dimensions_if_asked():
     ("Isomap", {"n_neighbors": 0}, "n_neighbors must be an integer of at least 1"),
     ("t-SNE", {"max_iter": 10}, "max_iter must be an integer of at least 250"),
     ("t-SNE", {"perplexity": -1.0}, "perplexity must be a positive number"),
+    ("t-SNE", {"learning_rate": "fast"}, "learning_rate must be a positive number"),
     ("UMAP", {"n_neighbors": 1}, "n_neighbors must be an integer of at least 2"),
 ])  # fmt: skip
 def test_wrong_parameters_are_refused(name, parameters, message):

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import sklearn.manifold
@@ -114,11 +115,15 @@ class TSNE(AbstractNeighbourMap):
             self.n_components,
             perplexity=check_number(self.perplexity, "perplexity", positive=True),
             max_iter=check_integer(self.max_iter, "max_iter", at_least=250),
-            learning_rate=self.learning_rate,
+            learning_rate=self._checked_rate(),
             random_state=seed,
             verbose=self.verbose,
             method="barnes_hut" if self.n_components <= _MOST_APPROXIMATE else "exact",
         ).fit_transform(Y)
+
+    def _checked_rate(self) -> Any:
+        is_auto = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
+        return "auto" if is_auto else check_number(self.learning_rate, "learning_rate", positive=True)
 
 
 class UMAP(AbstractNeighbourMap):
