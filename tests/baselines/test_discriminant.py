@@ -33,6 +33,14 @@ def test_shifted_classes_are_far_apart_for_new_rows_too():
     assert (nearest == labels).all()
 
 
+def test_one_component_of_three_classes_is_the_one_that_separates_most():
+    Y, labels = shifted_classes(3)
+    one, two = (LDA(n_components=D).fit_transform(Y, labels) for D in (1, 2))
+    between = [np.var([two[labels == c, d].mean() for c in range(3)]) for d in range(2)]
+    assert between[0] > between[1]
+    np.testing.assert_allclose(one[:, 0], two[:, 0])
+
+
 def test_it_says_how_many_components_there_can_be():
     Y, labels = shifted_classes(2)
     with pytest.raises(ValueError, match="Got n_components=2 for 2 classes and 4 columns, which allow 1"):

@@ -1,5 +1,6 @@
 """Every method of the registry keeps the same promises."""
 
+import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -123,3 +124,11 @@ def test_it_takes_as_few_views_as_it_says_and_no_fewer(entry):
     else:
         with pytest.raises(ViewError, match="needs at least 2 views. Got 1: .*such as PCA"):
             fitted(entry, one_less)
+
+
+def test_a_missing_package_is_asked_for_in_words(entry, monkeypatch):
+    if entry.package is None:
+        pytest.skip(f"{entry.name} needs nothing more")
+    monkeypatch.setitem(sys.modules, entry.package, None)
+    with pytest.raises(ModuleNotFoundError, match=r'not installed.*pip install "mvlvm\[baselines\]"'):
+        fitted(entry, load("digits-halves"))
