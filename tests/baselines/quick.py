@@ -1,3 +1,17 @@
 """Parameters that make every baseline quick, for tests that do not look at quality. A method without any has none."""
 
-QUICK: dict[str, dict[str, int]] = {}
+from typing import Any
+
+_OUR_OWN = {"n_mixtures": 1, "n_points": 5, "max_iter": 3, "tol": 0.0, "n_draws_predict": 1}
+QUICK: dict[str, dict[str, Any]] = {
+    "latent Dirichlet allocation": {"max_iter": 1},
+    "HPF": {"max_iter": 5},
+    "t-SNE": {"max_iter": 250},
+    "UMAP": {"max_iter": 5},
+    "BGPLVM": {"max_iter": 3, "n_inducing": 5},
+    "ARFLVM": _OUR_OWN,
+    "GFA": {"max_iter": 5},
+    "MOFA": {"max_iter": 5},
+    "MRD": {"max_iter": 3, "n_inducing": 5},
+    "MV-ARFLVM": _OUR_OWN,
+}

@@ -1,19 +1,23 @@
 """Every method of the registry keeps the same promises."""
 
+import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 import mvlvm
 from mvlvm import ViewError, baselines, datasets
 from mvlvm.baselines.abilities import PlacesRows, PredictsViews, RebuildsViews
-from mvlvm.baselines.admitting import Kind
+from mvlvm.estimators.predicting import PredictsViews as OurOwn
 from tests.baselines.quick import QUICK
 
 # name -> rows that are enough
 SETS = {"digits-halves": 120, "bridges": None, "r-mnist": 200}
+# our own estimators tell which columns are constant
+pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ViewWarning")
 
 
 def load(name):
@@ -25,27 +29,43 @@ def load(name):
     return SimpleNamespace(views={view: Y[rows] for view, Y in data.views.items()}, labels=data.labels[rows])
 
 
-@pytest.fixture(params=baselines.list(), ids=lambda entry: entry.name)
+def grouped(entry):
+    """Give an entry with a mark: what takes long to import or to compile is so in one worker."""
+    marks = [pytest.mark.xdist_group(entry.package)] if entry.package else []
+    return pytest.param(entry, id=entry.name, marks=marks)
+
+
+@pytest.fixture(params=map(grouped, baselines.list()))
 def entry(request):
     if request.param.package is not None and find_spec(request.param.package) is None:
         pytest.skip(f"{request.param.package} is not installed")
     return request.param
 
 
-def make(entry, seed=0):
-    return entry.estimator(n_components=2, random_state=seed, **QUICK.get(entry.name, {}))
+def make(entry, seed=0, n_components=2):
+    return entry.estimator(n_components=n_components, random_state=seed, **QUICK.get(entry.name, {}))
+
+
+def most_components(entry, data):
+    """Give two, if the classes that a method learns from allow it: those of BRIDGES do not."""
+    return min(2, len(np.unique(data.labels)) - 1) if entry.needs_labels else 2
 
 
 def fitted(entry, data, seed=0):
-    labels = data.labels if entry.estimator.needs_labels else None
-    return make(entry, seed).fit(data.views, labels)
+    labels = data.labels if entry.needs_labels else None
+    return make(entry, seed, most_components(entry, data)).fit(data.views, labels)
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_latents_are_finite_and_the_same_for_the_same_seed(entry, name):
     data = load(name)
+    if len(data.views) < entry.fewest_views:
+        pytest.skip(f"{entry.name} needs {entry.fewest_views} views, and {name} has {len(data.views)}")
+    before = np.random.get_state()[1].copy(), torch.get_rng_state()
     first = fitted(entry, data)
-    assert first.embedding_.shape == (len(data.labels), 2)
+    np.testing.assert_array_equal(np.random.get_state()[1], before[0])
+    assert torch.equal(torch.get_rng_state(), before[1])
+    assert first.embedding_.shape == (len(data.labels), most_components(entry, data))
     assert np.isfinite(first.embedding_).all()
     assert np.ptp(first.embedding_, axis=0).min() > 0
     np.testing.assert_array_equal(first.embedding_, fitted(entry, data).embedding_)
@@ -59,16 +79,16 @@ def test_what_it_can_do_it_does_for_new_rows_too(entry, tmp_path):
     again = mvlvm.load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(again.embedding_, est.embedding_)
     assert again.get_params() == est.get_params()
-    if isinstance(est, PlacesRows | PredictsViews):
+    if isinstance(est, PlacesRows | PredictsViews | OurOwn):
         assert est.transform(new).shape == (7, 2)
         np.testing.assert_allclose(again.transform(new), est.transform(new), rtol=1e-6, atol=1e-9)
-    if isinstance(est, RebuildsViews):
+    if isinstance(est, RebuildsViews | OurOwn):
         rebuilt = est.reconstruct()
         assert {name: Y.shape for name, Y in rebuilt.items()} == {name: Y.shape for name, Y in data.views.items()}
         assert all(np.isfinite(Y).all() for Y in rebuilt.values())
         for name, Y in again.reconstruct().items():
             np.testing.assert_allclose(Y, rebuilt[name], rtol=1e-6, atol=1e-9)
-    if isinstance(est, PredictsViews):
+    if isinstance(est, PredictsViews | OurOwn):
         (first, target) = data.views
         predicted = est.predict({first: new[first]}, target=target)
         assert predicted.shape == new[target].shape
@@ -79,12 +99,12 @@ def test_gaps_and_numbers_that_are_no_counts_are_refused_in_words(entry):
     data = load("digits-halves")
     views = {name: np.array(Y, dtype=float) for name, Y in data.views.items()}
     name = next(iter(views))
-    if not entry.estimator.takes_gaps:
+    if not entry.takes_gaps:
         views[name][3, 4] = np.nan
         with pytest.raises(ViewError, match="missing entries.*MOFA"):
             make(entry).fit(views, data.labels)
         views[name][3, 4] = 0.0
-    if entry.estimator.kind is Kind.COUNTS:
+    if entry.counts_only:
         views[name][3, 4] = 0.5
         with pytest.raises(ViewError, match="counts.*holds 0.5"):
             make(entry).fit(views, data.labels)
@@ -93,3 +113,22 @@ def test_gaps_and_numbers_that_are_no_counts_are_refused_in_words(entry):
 def test_a_wrong_number_of_components_is_refused(entry):
     with pytest.raises(ValueError, match="n_components must be an integer of at least 1"):
         make(entry).set_params(n_components=0).fit(np.eye(5), np.arange(5) % 2)
+
+
+def test_it_takes_as_few_views_as_it_says_and_no_fewer(entry):
+    data = load("digits-halves")
+    names = list(data.views)
+    one_less = SimpleNamespace(views={names[0]: data.views[names[0]]}, labels=data.labels)
+    if entry.fewest_views == 1:
+        assert len(fitted(entry, one_less).embedding_) == len(data.labels)
+    else:
+        with pytest.raises(ViewError, match="needs at least 2 views. Got 1: .*such as PCA"):
+            fitted(entry, one_less)
+
+
+def test_a_missing_package_is_asked_for_in_words(entry, monkeypatch):
+    if entry.package is None:
+        pytest.skip(f"{entry.name} needs nothing more")
+    monkeypatch.setitem(sys.modules, entry.package, None)
+    with pytest.raises(ModuleNotFoundError, match=r'not installed.*pip install "mvlvm\[baselines\]"'):
+        fitted(entry, load("digits-halves"))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.baselines import storage
 from mvlvm.baselines.admitting import Admitted, Kind, admit, admit_new
 from mvlvm.checks import check_integer
+from mvlvm.errors import ViewError
 from mvlvm.randomness import RandomStateLike, seed_from
 
 Matrices = Mapping[str, Float[np.ndarray, "N _"]]
@@ -33,6 +34,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         kind: what its views hold.
         takes_gaps: whether entries may be missing.
         needs_labels: whether `fit` must be given `y`.
+        fewest_views: how many views there must be.
         embedding_: (N, D) the latents of the training rows.
         view_names_: the views' names.
         n_features_in_: columns of the view, or view name -> columns.
@@ -41,6 +43,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
     kind: ClassVar[Kind] = Kind.NUMBERS
     takes_gaps: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
+    fewest_views: ClassVar[int] = 1
 
     n_components: int
     random_state: RandomStateLike
@@ -79,6 +82,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         check_integer(self.n_components, "n_components", at_least=1)
         labels = self._check_labels(y)
         admitted = admit(views, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+        self._check_views_are_enough(list(admitted.widths))
         self._adopt(admitted)
         embedding = self._learn(admitted.matrices, labels, seed_from(self.random_state))
         self.embedding_ = np.ascontiguousarray(embedding, dtype=np.float64)
@@ -120,6 +124,14 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         """Check new rows, and give them as `_learn` got its own."""
         check_is_fitted(self)
         return admit_new(views, self._admitted, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+
+    def _check_views_are_enough(self, names: list[str]) -> None:
+        if len(names) < self.fewest_views:
+            raise ViewError(
+                f"{type(self).__name__} needs at least {self.fewest_views} views. "
+                f"Got {len(names)}: {', '.join(names)}. "
+                "Give a list or a dict of views, or take a method of one view, such as PCA."
+            )
 
     def _check_labels(self, y: Any) -> np.ndarray | None:
         if y is None and self.needs_labels:

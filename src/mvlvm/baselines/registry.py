@@ -4,6 +4,8 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.utils import get_tags
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
@@ -13,12 +15,14 @@ class Entry:
         name: in the literature.
         path: module and class of its estimator.
         several_views: whether it is made for several views; others take them side by side.
+        fewest_views: how many views it must be given.
         package: what it needs beyond the library itself, by the name under which it is imported.
     """
 
     name: str
     path: str
     several_views: bool = False
+    fewest_views: int = 1
     package: str | None = None
 
     @property
@@ -32,12 +36,51 @@ class Entry:
         """The name of its class, by which it is known in files."""
         return self.path.split(":")[1]
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether `fit` must be given the rows' classes."""
+        return get_tags(self.estimator()).target_tags.required
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether entries of views may be missing."""
+        return get_tags(self.estimator()).input_tags.allow_nan
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether views must hold counts."""
+        return get_tags(self.estimator()).input_tags.positive_only
+
+
+_OUR_OWN = "mvlvm.estimators.arflvm:MVARFLVM"
+
 
 def _one_view(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", package=package)
 
 
-ENTRIES = (_one_view("PCA", "linear:PCA"),)
+def _several_views(name: str, path: str, package: str | None = None, *, fewest_views: int = 1) -> Entry:
+    return Entry(
+        name=name, path=f"mvlvm.baselines.{path}", several_views=True, fewest_views=fewest_views, package=package
+    )
+
+
+ENTRIES = (
+    _one_view("PCA", "linear:PCA"),
+    _one_view("linear discriminant analysis", "discriminant:LinearDiscriminant"),
+    _one_view("latent Dirichlet allocation", "topics:LatentDirichlet"),
+    _one_view("HPF", "poisson_factors:HPF", "hpfrec"),
+    _one_view("Isomap", "neighbour_maps:Isomap"),
+    _one_view("t-SNE", "neighbour_maps:TSNE"),
+    _one_view("UMAP", "neighbour_maps:UMAP", "umap"),
+    _one_view("BGPLVM", "gpy_models:BGPLVM", "GPy"),
+    Entry(name="ARFLVM", path=_OUR_OWN),
+    _several_views("MCCA", "canonical:MCCA", "cca_zoo", fewest_views=2),
+    _several_views("GFA", "group_factors:GFA", "cca_zoo", fewest_views=2),
+    _several_views("MOFA", "mofa:MOFA", "mofapy2"),
+    _several_views("MRD", "gpy_models:MRD", "GPy"),
+    Entry(name="MV-ARFLVM", path=_OUR_OWN, several_views=True),
+)
 
 
 def entries() -> list[Entry]:

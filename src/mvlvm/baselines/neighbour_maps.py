@@ -1,0 +1,181 @@
+"""Maps that keep neighbours together. They have no way back to the views, and new rows need a new map."""
+
+import warnings
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import sklearn.manifold
+from jaxtyping import Float
+
+from mvlvm import defaults
+from mvlvm.baselines.base import AbstractBaseline, Matrices, State
+from mvlvm.baselines.global_draws import global_draws, small_seed
+from mvlvm.baselines.joining import side_by_side
+from mvlvm.checks import check_integer, check_number
+from mvlvm.randomness import RandomStateLike
+from mvlvm.views.optional import require
+
+# Beyond this t-SNE has no approximation.
+_MOST_APPROXIMATE = 3
+
+
+class AbstractNeighbourMap(AbstractBaseline):
+    """Maps all views side by side, each standardised and of the same total variance; keeps nothing but the map."""
+
+    @abstractmethod
+    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        """Give the map of the rows."""
+
+    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        # some of these libraries fall back on the global generator
+        with global_draws(seed):
+            return np.asarray(self._map(side_by_side(views), small_seed(seed)))
+
+    def _state(self) -> State:
+        return {}
+
+    def _restore(self, state: State) -> None:
+        del state
+
+
+class Isomap(AbstractNeighbourMap):
+    """Isomap of all views side by side: distances on the map are those along the graph of nearest neighbours.
+
+    Where the graph falls apart, its parts are joined at their nearest rows.
+
+    Args:
+        n_components: latent dimensions, D.
+        n_neighbors: neighbours of a row in the graph.
+        random_state: of the eigensolver where there are many rows.
+
+    Attributes:
+        embedding_: (N, D) the map.
+
+    References:
+        Tenenbaum, de Silva, Langford. A global geometric framework for nonlinear dimensionality reduction.
+        Science 2000.
+    """
+
+    def __init__(
+        self,
+        n_components: int = defaults.N_COMPONENTS,
+        n_neighbors: int = 5,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        n_neighbors = check_integer(self.n_neighbors, "n_neighbors", at_least=1)
+        with warnings.catch_warnings():
+            # it joins the parts of a graph, as documented above, by changing a sparse matrix
+            warnings.filterwarnings("ignore", message="The number of connected components of the neighbors graph")
+            warnings.filterwarnings("ignore", message="Changing the sparsity structure")
+            return sklearn.manifold.Isomap(n_components=self.n_components, n_neighbors=n_neighbors).fit_transform(Y)
+
+
+class TSNE(AbstractNeighbourMap):
+    """t-SNE of all views side by side: rows that are likely neighbours in the views are so on the map.
+
+    Args:
+        n_components: latent dimensions, D. From four on it needs time and memory in the square of the rows.
+        perplexity: how many neighbours a row has, roughly; below the number of rows.
+        max_iter: steps; at least 250, as the first of them exaggerate.
+        learning_rate: of the steps; "auto" takes N / 48, at least 50.
+        random_state: of the start, which is principal components, where their solver draws.
+        verbose: 1 prints progress.
+
+    Attributes:
+        embedding_: (N, D) the map.
+
+    References:
+        van der Maaten, Hinton. Visualizing data using t-SNE. JMLR 2008.
+    """
+
+    def __init__(
+        self,
+        n_components: int = defaults.N_COMPONENTS,
+        perplexity: float = 30.0,
+        max_iter: int = 1000,
+        learning_rate: float | str = "auto",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        return sklearn.manifold.TSNE(
+            self.n_components,
+            perplexity=check_number(self.perplexity, "perplexity", positive=True),
+            max_iter=check_integer(self.max_iter, "max_iter", at_least=250),
+            learning_rate=self._checked_rate(),
+            random_state=seed,
+            verbose=self.verbose,
+            method="barnes_hut" if self.n_components <= _MOST_APPROXIMATE else "exact",
+        ).fit_transform(Y)
+
+    def _checked_rate(self) -> Any:
+        is_auto = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
+        return "auto" if is_auto else check_number(self.learning_rate, "learning_rate", positive=True)
+
+
+class UMAP(AbstractNeighbourMap):
+    """UMAP of all views side by side: a fuzzy graph of neighbours, laid out so that a like graph comes of it.
+
+    Args:
+        n_components: latent dimensions, D.
+        n_neighbors: neighbours of a row in the graph.
+        min_dist: how near rows may come on the map.
+        max_iter: rounds over the graph; None takes 500, or 200 where there are more than 10 000 rows.
+        learning_rate: of the layout.
+        random_state: of start and layout. A fit uses one core, so that it is repeatable.
+        verbose: 1 prints progress.
+
+    Attributes:
+        embedding_: (N, D) the map.
+
+    References:
+        McInnes, Healy, Melville. UMAP: uniform manifold approximation and projection. 2018.
+    """
+
+    def __init__(
+        self,
+        n_components: int = defaults.N_COMPONENTS,
+        n_neighbors: int = 15,
+        min_dist: float = 0.1,
+        max_iter: int | None = None,
+        learning_rate: float = 1.0,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.min_dist = min_dist
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        max_iter = None if self.max_iter is None else check_integer(self.max_iter, "max_iter", at_least=1)
+        with warnings.catch_warnings():
+            # it has one more method, which is not used here and needs more packages
+            warnings.filterwarnings("ignore", message="Tensorflow not installed", category=ImportWarning)
+            umap = require("umap", "UMAP", "baselines")
+        return umap.UMAP(
+            n_components=self.n_components,
+            n_neighbors=check_integer(self.n_neighbors, "n_neighbors", at_least=2),
+            min_dist=check_number(self.min_dist, "min_dist", positive=False),
+            n_epochs=max_iter,
+            learning_rate=check_number(self.learning_rate, "learning_rate", positive=True),
+            random_state=seed,
+            n_jobs=1,
+            verbose=bool(self.verbose),
+        ).fit_transform(Y)

@@ -1,0 +1,56 @@
+"""Maps keep neighbours together."""
+
+import numpy as np
+import pytest
+
+from mvlvm import baselines
+
+
+def three_clusters(seed=0):
+    draws = np.random.default_rng(seed)
+    labels = np.repeat([0, 1, 2], 30)
+    Y = draws.normal(size=(90, 6)) + 20 * np.eye(6)[labels]
+    return {"a": Y[:, :2], "b": Y[:, 2:]}, labels
+
+
+@pytest.mark.parametrize(("name", "parameters"), [
+    ("Isomap", {}), ("t-SNE", {"perplexity": 10.0, "max_iter": 500}),
+    pytest.param("UMAP", {"max_iter": 100}, marks=pytest.mark.xdist_group("umap")),
+])  # fmt: skip
+def test_the_nearest_row_on_the_map_is_of_the_same_cluster(name, parameters):
+    if name == "UMAP":
+        pytest.importorskip("umap")
+    views, labels = three_clusters()
+    X = baselines.get(name)(n_components=2, random_state=0, **parameters).fit_transform(views)
+    distances = ((X[:, None] - X) ** 2).sum(2)
+    np.fill_diagonal(distances, np.inf)
+    assert (labels[distances.argmin(1)] == labels).all()
+
+
+def test_isomap_with_everyone_a_neighbour_is_principal_components():
+    Y = np.random.default_rng(0).normal(size=(30, 5)) * [5, 3, 1, 1, 1]
+    U, s, _ = np.linalg.svd((Y - Y.mean(0)) / Y.std(0), full_matrices=False)
+    X = baselines.get("Isomap")(n_components=2, n_neighbors=29, random_state=0).fit_transform(Y)
+    for d in range(2):
+        assert abs(np.corrcoef(X[:, d], U[:, d])[0, 1]) == pytest.approx(1, abs=1e-8)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=0), s[:2])
+
+
+def test_t_sne_has_four_dimensions_if_asked():
+    views, _ = three_clusters()
+    X = baselines.get("t-SNE")(n_components=4, max_iter=250, random_state=0).fit_transform(views)
+    assert np.linalg.matrix_rank(X) == 4
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), [
+    ("Isomap", {"n_neighbors": 0}, "n_neighbors must be an integer of at least 1"),
+    ("t-SNE", {"max_iter": 10}, "max_iter must be an integer of at least 250"),
+    ("t-SNE", {"perplexity": -1.0}, "perplexity must be a positive number"),
+    ("t-SNE", {"learning_rate": "fast"}, "learning_rate must be a positive number"),
+    ("UMAP", {"n_neighbors": 1}, "n_neighbors must be an integer of at least 2"),
+])  # fmt: skip
+def test_wrong_parameters_are_refused(name, parameters, message):
+    if name == "UMAP":
+        pytest.importorskip("umap")
+    with pytest.raises(ValueError, match=message):
+        baselines.get(name)(**parameters).fit(three_clusters()[0])

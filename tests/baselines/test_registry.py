@@ -1,0 +1,33 @@
+"""What the registry says of methods is what they are."""
+
+import pytest
+
+from mvlvm import MVARFLVM, baselines
+
+
+def names_where(condition):
+    return {entry.name for entry in baselines.list() if condition(entry)}
+
+
+def test_methods_have_the_facts_they_are_known_for():
+    assert "linear discriminant analysis" in names_where(lambda entry: entry.needs_labels)
+    assert {"latent Dirichlet allocation", "HPF"} <= names_where(lambda entry: entry.counts_only)
+    assert {"MOFA", "ARFLVM", "MV-ARFLVM"} <= names_where(lambda entry: entry.takes_gaps)
+    assert {"MCCA", "GFA"} <= names_where(lambda entry: entry.fewest_views == 2)
+    assert "PCA" not in names_where(lambda entry: entry.needs_labels or entry.counts_only or entry.takes_gaps)
+
+
+def test_our_own_are_registered_twice():
+    assert baselines.get("ARFLVM") is baselines.get("MV-ARFLVM") is MVARFLVM
+
+
+def test_methods_of_one_view_come_first():
+    several = [entry.several_views for entry in baselines.list()]
+    assert several == sorted(several)
+
+
+def test_every_name_is_there_once():
+    names = [entry.name for entry in baselines.list()]
+    assert len(names) == len(set(names))
+    with pytest.raises(ValueError, match="no method 'PPCA'. Known are: PCA"):
+        baselines.get("PPCA")
