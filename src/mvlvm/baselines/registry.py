@@ -37,7 +37,19 @@ def _one_view(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", package=package)
 
 
-ENTRIES = (_one_view("PCA", "linear:PCA"),)
+def _several_views(name: str, path: str, package: str | None = None) -> Entry:
+    return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
+
+
+ENTRIES = (
+    _one_view("PCA", "linear:PCA"),
+    _one_view("VAE", "vae:VAE"),
+    _one_view("NBVAE", "nbvae:NBVAE"),
+    _one_view("DCA", "dca:DCA"),
+    _one_view("CVQ-VAE", "cvqvae:CVQVAE"),
+    _several_views("MVAE", "mvae:MVAE"),
+    _several_views("MMVAE", "mmvae:MMVAE"),
+)
 
 
 def entries() -> list[Entry]:
