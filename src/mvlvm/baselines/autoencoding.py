@@ -36,7 +36,7 @@ class AbstractTrained(AbstractBaseline, Generic[Network]):
         n_components: int = defaults.N_COMPONENTS,
         n_hidden: int = 128,
         batch_size: int = 128,
-        max_iter: int = 3000,
+        max_iter: int = 2500,
         learning_rate: float = 1e-3,
         random_state: RandomStateLike = None,
         verbose: int = 0,

@@ -71,12 +71,12 @@ class CVQVAE(AbstractAutoencoder):
         n_codes: int = 64,
         n_hidden: int = 128,
         batch_size: int = 128,
-        max_iter: int = 3000,
+        max_iter: int = 2500,
         learning_rate: float = 1e-3,
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
-        """Store parameters.
+        """Store the parameters of every autoencoder here, and the number of codes.
 
         Args:
             n_components: latent dimensions, D.
