@@ -14,4 +14,13 @@ QUICK: dict[str, dict[str, Any]] = {
     "MOFA": {"max_iter": 5},
     "MRD": {"max_iter": 3, "n_inducing": 5},
     "MV-ARFLVM": _OUR_OWN,
+_SMALL_NETWORK = {"n_hidden": 8, "max_iter": 10}
+
+QUICK: dict[str, dict[str, int]] = {
+    "VAE": _SMALL_NETWORK,
+    "NBVAE": _SMALL_NETWORK,
+    "DCA": _SMALL_NETWORK,
+    "CVQ-VAE": _SMALL_NETWORK | {"n_codes": 8},
+    "MVAE": _SMALL_NETWORK,
+    "MMVAE": _SMALL_NETWORK,
 }

@@ -18,8 +18,18 @@ def apart(joined: Float[np.ndarray, "N M"], widths: Mapping[str, int]) -> dict[s
         joined: the views side by side.
         widths: view name -> columns.
     """
-    parts = np.split(joined, np.cumsum(list(widths.values()))[:-1], axis=1)
-    return {name: part / weight for name, part, weight in zip(widths, parts, _weights(widths), strict=True)}
+    parts = counts_apart(joined, widths)
+    return {name: part / weight for (name, part), weight in zip(parts.items(), _weights(widths), strict=True)}
+
+
+def counts_side_by_side(views: Mapping[str, Float[np.ndarray, "N _"]]) -> Float[np.ndarray, "N M"]:
+    """Give views of counts as one matrix, as they are: a count that is weighed is none any more."""
+    return np.hstack(list(views.values()))
+
+
+def counts_apart(joined: Float[np.ndarray, "N M"], widths: Mapping[str, int]) -> dict[str, Float[np.ndarray, "N _"]]:
+    """Undo `counts_side_by_side`."""
+    return dict(zip(widths, np.split(joined, np.cumsum(list(widths.values()))[:-1], axis=1), strict=True))
 
 
 def widths_of(views: Mapping[str, Float[np.ndarray, "N _"]]) -> dict[str, int]:

@@ -63,6 +63,8 @@ def _several_views(name: str, path: str, package: str | None = None, *, fewest_v
     return Entry(
         name=name, path=f"mvlvm.baselines.{path}", several_views=True, fewest_views=fewest_views, package=package
     )
+def _several_views(name: str, path: str, package: str | None = None) -> Entry:
+    return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
 
 
 ENTRIES = (
@@ -80,6 +82,12 @@ ENTRIES = (
     _several_views("MOFA", "mofa:MOFA", "mofapy2"),
     _several_views("MRD", "gpy_models:MRD", "GPy"),
     Entry(name="MV-ARFLVM", path=_OUR_OWN, several_views=True),
+    _one_view("VAE", "vae:VAE"),
+    _one_view("NBVAE", "nbvae:NBVAE"),
+    _one_view("DCA", "dca:DCA"),
+    _one_view("CVQ-VAE", "cvqvae:CVQVAE"),
+    _several_views("MVAE", "mvae:MVAE"),
+    _several_views("MMVAE", "mmvae:MMVAE"),
 )
 
 
