@@ -1,3 +1,12 @@
 """Parameters that make every baseline quick, for tests that do not look at quality. A method without any has none."""
 
-QUICK: dict[str, dict[str, int]] = {}
+_SPARSE = {"n_inducing": 10, "batch_size": 50, "max_iter": 30}
+
+QUICK: dict[str, dict[str, int]] = {
+    "GPLVM-SVI": _SPARSE,
+    "DGPLVM": _SPARSE,
+    "MV-GPLVM": {"max_iter": 8},
+    "MV-NGPLVM": {"max_iter": 8},
+    "MV-GPLVM-SVI": _SPARSE,
+    "MV-DGPLVM": _SPARSE,
+}

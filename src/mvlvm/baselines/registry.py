@@ -37,7 +37,19 @@ def _one_view(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", package=package)
 
 
-ENTRIES = (_one_view("PCA", "linear:PCA"),)
+def _many_views(name: str, path: str, package: str | None = None) -> Entry:
+    return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
+
+
+ENTRIES = (
+    _one_view("PCA", "linear:PCA"),
+    _one_view("GPLVM-SVI", "gplvm_svi:GPLVMSVI"),
+    _one_view("DGPLVM", "deep_gplvm:DGPLVM"),
+    _many_views("MV-GPLVM", "exact_gplvm:MVGPLVM"),
+    _many_views("MV-NGPLVM", "exact_gplvm:MVNGPLVM"),
+    _many_views("MV-GPLVM-SVI", "gplvm_svi:MVGPLVMSVI"),
+    _many_views("MV-DGPLVM", "deep_gplvm:MVDGPLVM"),
+)
 
 
 def entries() -> list[Entry]:
