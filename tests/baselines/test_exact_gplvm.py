@@ -6,7 +6,7 @@ import torch
 from scipy.stats import multivariate_normal
 
 from mvlvm.baselines.exact_gplvm import MVGPLVM, MVNGPLVM, MapModel
-from mvlvm.baselines.exact_process import ExactProcess
+from mvlvm.baselines.exact_process import LEAST_NOISE_VARIANCE, ExactProcess
 from mvlvm.baselines.learned_kernels import LearnedGibbs, LearnedRbf
 from mvlvm.parameters import raw_positive
 from tests.baselines.kernel_oracles import gibbs, rbf
@@ -47,7 +47,7 @@ def test_the_joint_density_is_that_of_normal_columns_and_of_the_prior(kernel, X)
     Ys = [rng.normal(size=(9, 4)), rng.normal(size=(9, 3))]
     model = MapModel(torch.from_numpy(X), [kernel, with_values(LearnedRbf(2))])
     for process in model.processes:
-        process.raw_noise_variance.data.fill_(raw_positive(NOISE))
+        process.raw_noise_variance.data.fill_(raw_positive(NOISE - LEAST_NOISE_VARIANCE))
     prior = multivariate_normal(np.zeros(2), np.eye(2)).logpdf(X).sum()
     expected = log_evidence(Ys[0], covariance(kernel, X)) + log_evidence(Ys[1], covariance(LearnedRbf(2), X)) + prior
     found = model.log_joint([torch.from_numpy(Y) for Y in Ys])
@@ -59,11 +59,12 @@ def test_the_joint_density_is_that_of_normal_columns_and_of_the_prior(kernel, X)
 def test_predictions_are_the_joint_density_over_that_of_the_training_rows(kernel, X):
     Y = np.random.default_rng(2).normal(size=(9, 3))
     process = ExactProcess(kernel)
-    process.raw_noise_variance.data.fill_(raw_positive(NOISE))
+    process.raw_noise_variance.data.fill_(raw_positive(NOISE - LEAST_NOISE_VARIANCE))
     given = process.given(torch.from_numpy(X[:-1]), torch.from_numpy(Y[:-1]))
     new = torch.from_numpy(X[-1:])
-    mean, deviation = given.mean(new)[0].detach().numpy(), given.variance(new).sqrt().item()
-    found = multivariate_normal(mean, deviation**2 * np.eye(3)).logpdf(Y[-1])
+    mean, variance = (values[0].detach().numpy() for values in given.predicted(new))
+    np.testing.assert_array_equal(mean, given.mean(new)[0].detach().numpy())
+    found = multivariate_normal(mean, np.diag(variance)).logpdf(Y[-1])
     expected = log_evidence(Y, covariance(kernel, X)) - log_evidence(Y[:-1], covariance(kernel, X[:-1]))
     assert found == pytest.approx(expected, rel=1e-9)
 

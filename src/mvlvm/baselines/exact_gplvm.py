@@ -79,8 +79,8 @@ class AbstractExactGPLVM(PredictsViews):
         self,
         n_components: int = defaults.N_COMPONENTS,
         *,
-        max_iter: int = 200,
-        learning_rate: float = 0.05,
+        max_iter: int = 100,
+        learning_rate: float = defaults.LEARNING_RATE,
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
@@ -110,24 +110,20 @@ class AbstractExactGPLVM(PredictsViews):
     def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
         given = [self._conditionals[self.view_names_.index(name)] for name in views]
         Ys = in_float64(views.values())
-        portions = row_blocks(len(Ys[0]), len(self._model.X))
+        portions = row_blocks(len(Ys[0]), _N_STARTS * len(self._model.X))
         return torch.cat([self._placed([Y[rows] for Y in Ys], given) for rows in portions]).numpy()
 
     def _placed(self, Ys: Sequence[Float[Tensor, "K _"]], given: Sequence[Conditional]) -> Float[Tensor, "K D"]:
         X = self._model.X
-        at_training_rows = log_prior(X) + sum(
-            pairwise_row_log_density(Y, view.mean(X), _columns(view.variance(X), Y))
-            for view, Y in zip(given, Ys, strict=True)
-        )
-        starts = at_training_rows.topk(min(_N_STARTS, len(X)), dim=1).indices.T
+        likely = [pairwise_row_log_density(Y, *view.predicted(X)) for view, Y in zip(given, Ys, strict=True)]
+        starts = sum(likely, start=log_prior(X)).topk(min(_N_STARTS, len(X)), dim=1).indices.T
 
-        def log_density(places: Float[Tensor, "K D"]) -> Float[Tensor, " K"]:
-            return log_prior(places) + sum(
-                row_log_density(Y, view.mean(places), _columns(view.variance(places), Y))
-                for view, Y in zip(given, Ys, strict=True)
-            )
+        def log_density(places: Float[Tensor, "R D"]) -> Float[Tensor, " R"]:
+            fits = [row_log_density(Y.repeat(len(starts), 1), *view.predicted(places))
+                    for view, Y in zip(given, Ys, strict=True)]  # fmt: skip
+            return sum(fits, start=log_prior(places))
 
-        return highest_modes([X[rows] for rows in starts], log_density)
+        return highest_modes(X[starts], log_density)
 
     def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         (X,) = in_float64([latents])
@@ -154,11 +150,6 @@ class AbstractExactGPLVM(PredictsViews):
                 f"{type(self).__name__} factors an N x N matrix in every step and takes at most {_MOST_ROWS} rows. "
                 f"Got {N}. Give fewer rows, or take NGMVLVM, whose cost grows like N."
             )
-
-
-def _columns(variance: Float[Tensor, " K"], Y: Float[Tensor, "_ M"]) -> Float[Tensor, "K M"]:
-    """Give every column the same variance."""
-    return variance[:, None].expand(-1, Y.shape[1])
 
 
 class MVGPLVM(AbstractExactGPLVM):

@@ -14,6 +14,9 @@ from mvlvm.linalg.lowrank import add_to_diagonal
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 
+# Classes as a view can be fitted without an error; with less noise than this their covariance is singular in rounding.
+LEAST_NOISE_VARIANCE = 1e-6
+
 
 @dataclass(frozen=True)
 class Conditional:
@@ -34,14 +37,18 @@ class Conditional:
     noise_variance: Scalar
 
     def mean(self, X: Float[Tensor, "K D"]) -> Float[Tensor, "K M"]:
-        """Give the predictive mean at new latents, k(x, X) (K + s I)^-1 Y, in O(N M) per row."""
+        """Give the mean of new entries, k(x, X) (K + s I)^-1 Y, in O(N M) per row."""
         return self.kernel(X, self.X) @ self.weights
 
-    def variance(self, X: Float[Tensor, "K D"]) -> Float[Tensor, " K"]:
-        """Give the variance of a new entry, k(x, x) - k(x, X) (K + s I)^-1 k(X, x) + s, in O(N^2) per row."""
+    def predicted(self, X: Float[Tensor, "K D"]) -> tuple[Float[Tensor, "K M"], Float[Tensor, "K M"]]:
+        """Give mean and variance of new entries, in O(N^2 + N M) per row.
+
+        The variance is k(x, x) - k(x, X) (K + s I)^-1 k(X, x) + s, the same for all columns.
+        """
         cross = self.kernel(X, self.X)
-        explained = ((cross @ self.inverse) * cross).sum(dim=1)
-        return (self.kernel.variance - explained).clamp_min(0.0) + self.noise_variance
+        mean, explained = cross @ self.weights, ((cross @ self.inverse) * cross).sum(dim=1)
+        variance = (self.kernel.variance - explained).clamp_min(0.0) + self.noise_variance
+        return mean, variance[:, None].expand_as(mean)
 
 
 class ExactProcess(nn.Module):
@@ -60,7 +67,7 @@ class ExactProcess(nn.Module):
     @property
     def noise_variance(self) -> Scalar:
         """Of an entry around its function."""
-        return positive(self.raw_noise_variance)
+        return LEAST_NOISE_VARIANCE + positive(self.raw_noise_variance)
 
     def log_evidence(self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"]) -> Scalar:
         """Give the log density of the view with its functions integrated out [eq:gplvm_mle]."""

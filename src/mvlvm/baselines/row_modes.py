@@ -1,6 +1,6 @@
 """Where new rows go: up the log density of their place, from several starts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
@@ -15,32 +15,28 @@ _LEARNING_RATE = 0.05
 
 
 class _Places(nn.Module):
-    def __init__(self, start: Float[Tensor, "K D"]) -> None:
+    def __init__(self, start: Float[Tensor, "R D"]) -> None:
         super().__init__()
         self.X = nn.Parameter(start.clone())
 
 
 def highest_modes(
-    starts: Sequence[Float[Tensor, "K D"]], log_density: Callable[[Float[Tensor, "K D"]], Float[Tensor, " K"]]
+    starts: Float[Tensor, "S K D"], log_density: Callable[[Float[Tensor, "R D"]], Float[Tensor, " R"]]
 ) -> Float[Tensor, "K D"]:
     """Climb from every start, and give every row's best end.
 
     Args:
-        starts: places of all rows, once or more.
-        log_density: of all rows at some places, each row's its own.
+        starts: S places of every row.
+        log_density: of all rows at all their places, R = S K, the rows in order for each start.
     """
-    ends = [_climbed(start, log_density) for start in starts]
-    with torch.no_grad():
-        best = torch.stack([log_density(end) for end in ends]).argmax(dim=0)
-    return torch.stack(ends)[best, torch.arange(len(best))]
-
-
-def _climbed(start: Float[Tensor, "K D"], log_density: Callable[[Tensor], Tensor]) -> Float[Tensor, "K D"]:
-    places = _Places(start)
+    S, K, _ = starts.shape
+    places = _Places(starts.flatten(0, 1))
     raise_bound(
         places, lambda _: log_density(places.X).sum(), max_iter=_STEPS, learning_rate=_LEARNING_RATE, seed=0
     )  # fmt: skip
-    return places.X.detach()
+    ends = places.X.detach()
+    best = log_density(ends).reshape(S, K).argmax(dim=0)
+    return ends.reshape(starts.shape)[best, torch.arange(K)]
 
 
 def in_float64(matrices: Iterable[Shaped[np.ndarray, "N _"]]) -> list[Float[Tensor, "N _"]]:

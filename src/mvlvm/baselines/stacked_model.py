@@ -16,7 +16,7 @@ from mvlvm.randomness import Stream, make_generator
 from mvlvm.shapes import Scalar
 
 # For new rows, which start at the training row that explains them best.
-_PLACING_STEPS = 100
+_PLACING_STEPS = 60
 _PLACING_RATE = 0.05
 
 

@@ -45,7 +45,7 @@ class AbstractStochasticGPLVM(RebuildsViews):
         n_inducing: int = 50,
         batch_size: int = 200,
         max_iter: int = 2000,
-        learning_rate: float = 0.02,
+        learning_rate: float = defaults.LEARNING_RATE,
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
