@@ -7,6 +7,7 @@ import torch
 from mvlvm import datasets
 from mvlvm.baselines.deep_gplvm import DGPLVM, MVDGPLVM
 from mvlvm.baselines.gplvm_svi import GPLVMSVI, MVGPLVMSVI
+from mvlvm.baselines.linear import PCA
 from mvlvm.baselines.stacked_model import StackedModel
 from mvlvm.evaluation import nearest_neighbour_accuracy
 from mvlvm.parameters import raw_positive
@@ -37,11 +38,11 @@ def views():
 def test_a_deep_model_whose_first_layer_adds_nothing_is_the_shallow_one(Ys):
     shallow, deep = make_model(1), make_model(2)
     for stack in deep.each:
-        stack.inner[0].kernel.raw_variance.data.fill_(raw_positive(1e-12))
+        stack.inner[0].kernel.raw_variance.data.fill_(raw_positive(1e-24))
     of_inner = sum(stack.inner[0].kl() for stack in deep.each)
     found = deep.bound(Ys, ALL, draws()) + of_inner
-    # what the first layer adds has a deviation of 1e-6, and the slope of the bound by the latents is a few thousand
-    assert found.item() == pytest.approx(shallow.bound(Ys, ALL, draws()).item(), abs=0.1)
+    # the first layer adds a deviation of 1e-8 at most, and the slope of the bound by a latent is in the hundreds
+    assert found.item() == pytest.approx(shallow.bound(Ys, ALL, draws()).item(), abs=1e-3)
     untouched = make_model(2).bound(Ys, ALL, draws()) + of_inner
     assert abs(untouched.item() - found.item()) > 1.0
 
@@ -83,8 +84,9 @@ def test_every_parameter_has_a_finite_slope(Ys, n_layers):
 def test_digits_are_told_apart_and_rows_find_their_places_again(method):
     data = datasets.load("digits-halves", random_state=0)
     views, labels = {name: Y[:300] for name, Y in data.views.items()}, data.labels[:300]
-    est = method(n_inducing=30, max_iter=150, learning_rate=0.05, random_state=0).fit(views)
-    assert nearest_neighbour_accuracy(est.embedding_, labels) > 0.5
+    start = nearest_neighbour_accuracy(PCA(random_state=0).fit_transform(views), labels)
+    est = method(n_inducing=20, max_iter=100, random_state=0).fit(views)
+    assert nearest_neighbour_accuracy(est.embedding_, labels) > start + 0.05
     again = est.transform({name: Y[:40] for name, Y in views.items()})
     typical = np.linalg.norm(est.embedding_ - est.embedding_.mean(axis=0), axis=1).mean()
     assert np.median(np.linalg.norm(again - est.embedding_[:40], axis=1)) < 0.2 * typical

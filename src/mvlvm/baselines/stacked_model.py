@@ -13,6 +13,7 @@ from mvlvm.evidence.latent_kl import latent_kl
 from mvlvm.evidence.row_density import pairwise_row_log_density
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
 # For new rows, which start at the training row that explains them best.
@@ -76,6 +77,10 @@ class StackedModel(nn.Module):
             which: the stacks of these views.
         """
         stacks = [self.each[i] for i in which]
+        portions = row_blocks(len(Ys[0]), max(len(self.latent.mean), *(Y.shape[1] for Y in Ys)))
+        return torch.cat([self._placed([Y[rows] for Y in Ys], stacks) for rows in portions])
+
+    def _placed(self, Ys: Sequence[Float[Tensor, "K _"]], stacks: Sequence[ProcessStack]) -> Float[Tensor, "K D"]:
         X = self.latent.mean.detach()
         with torch.no_grad():
             fits = [pairwise_row_log_density(Y, *stack.predicted(X)) for stack, Y in zip(stacks, Ys, strict=True)]
