@@ -23,4 +23,13 @@ QUICK: dict[str, dict[str, int]] = {
     "CVQ-VAE": _SMALL_NETWORK | {"n_codes": 8},
     "MVAE": _SMALL_NETWORK,
     "MMVAE": _SMALL_NETWORK,
+_SPARSE = {"n_inducing": 10, "batch_size": 50, "max_iter": 8}
+
+QUICK: dict[str, dict[str, int]] = {
+    "GPLVM-SVI": _SPARSE,
+    "DGPLVM": _SPARSE,
+    "MV-GPLVM": {"max_iter": 6},
+    "MV-NGPLVM": {"max_iter": 6},
+    "MV-GPLVM-SVI": _SPARSE,
+    "MV-DGPLVM": _SPARSE,
 }

@@ -64,6 +64,7 @@ def _several_views(name: str, path: str, package: str | None = None, *, fewest_v
         name=name, path=f"mvlvm.baselines.{path}", several_views=True, fewest_views=fewest_views, package=package
     )
 def _several_views(name: str, path: str, package: str | None = None) -> Entry:
+def _many_views(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
 
 
@@ -88,6 +89,12 @@ ENTRIES = (
     _one_view("CVQ-VAE", "cvqvae:CVQVAE"),
     _several_views("MVAE", "mvae:MVAE"),
     _several_views("MMVAE", "mmvae:MMVAE"),
+    _one_view("GPLVM-SVI", "gplvm_svi:GPLVMSVI"),
+    _one_view("DGPLVM", "deep_gplvm:DGPLVM"),
+    _many_views("MV-GPLVM", "exact_gplvm:MVGPLVM"),
+    _many_views("MV-NGPLVM", "exact_gplvm:MVNGPLVM"),
+    _many_views("MV-GPLVM-SVI", "gplvm_svi:MVGPLVMSVI"),
+    _many_views("MV-DGPLVM", "deep_gplvm:MVDGPLVM"),
 )
 
 
