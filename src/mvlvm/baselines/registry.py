@@ -37,7 +37,15 @@ def _one_view(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", package=package)
 
 
-ENTRIES = (_one_view("PCA", "linear:PCA"),)
+def _several_views(name: str, path: str, package: str | None = None) -> Entry:
+    return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
+
+
+ENTRIES = (
+    _one_view("PCA", "linear:PCA"),
+    _one_view("RFLVM", "random_feature_lvm:RFLVM"),
+    _several_views("MV-RFLVM", "random_feature_lvm:MVRFLVM"),
+)
 
 
 def entries() -> list[Entry]:
