@@ -42,7 +42,7 @@ def log_marginal(points):
 
 
 def log_joint(labels, alpha):
-    """Give log p(z, W | alpha): the Chinese restaurant's alpha^K prod (n_k - 1)! and the marginals of all components."""
+    """Give log p(z, W | alpha): the Chinese restaurant's alpha^K prod (n_k - 1)! and the components' marginals."""
     total = 0.0
     for k in np.unique(labels):
         points = W[labels == k]

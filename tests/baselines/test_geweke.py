@@ -1,8 +1,8 @@
 """The sampler as a whole: what it leaves alone is the joint distribution of data and unknowns.
 
 Geweke. Getting it right: joint distribution tests of posterior simulators. JASA 2004. Draws from the prior, with data
-drawn given them, must look like those of a chain that takes turns between the sampler and new data. Chains start at draws
-from the prior and are independent of each other, so that no autocorrelation has to be estimated.
+drawn given them, must look like those of a chain that takes turns between the sampler and new data. Chains start at
+draws from the prior and are independent of each other, so that no autocorrelation has to be estimated.
 """
 
 import numpy as np

@@ -164,8 +164,8 @@ def draw_concentration(
 ) -> float:
     """Draw alpha given how many components there are, with an auxiliary eta ~ Beta(alpha + 1, P).
 
-    Then alpha is Gamma(shape + K, rate - log eta) with odds (shape + K - 1) : P (rate - log eta), and otherwise of shape
-    one less.
+    Then alpha is Gamma(shape + K, rate - log eta) with odds (shape + K - 1) : P (rate - log eta), and otherwise of a
+    shape that is one less.
     """
     eta = rng.beta(concentration + 1, n_points)
     rate = prior.rate - np.log(eta)

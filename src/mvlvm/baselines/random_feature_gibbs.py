@@ -6,8 +6,8 @@ Gaussians, weights and a noise variance of its own:
     phi(x) = P^(-1/2) [cos(W x), sin(W x)],  Y = Phi beta + noise,  beta ~ N(0, I),  s ~ InverseGamma(shape, rate).
 
 A sweep draws, view by view, the mixture given W; every w_p by a Metropolis-Hastings step that proposes from its
-component, with beta integrated out; beta; and s. Then it draws all x_n by elliptical slice sampling. Since W and beta are
-drawn as one block, this leaves the posterior as it is.
+component, with beta integrated out; beta; and s. Then it draws all x_n by elliptical slice sampling. Since W and beta
+are drawn as one block, this leaves the posterior as it is.
 """
 
 from collections.abc import Sequence
@@ -85,19 +85,36 @@ def features(X: Float[np.ndarray, "N D"], W: Float[np.ndarray, "P D"]) -> Float[
     return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(len(W))
 
 
-def log_evidence(gram: Float[np.ndarray, "F F"], cross: Float[np.ndarray, "F M"], noise_variance: float) -> float:
+class Moments(NamedTuple):
+    """All that the evidence of features needs to know of them: Phi^T Phi, and the square of Phi^T Y over M columns."""
+
+    gram: Float[np.ndarray, "F F"]
+    square: Float[np.ndarray, "F F"]
+    n_columns: int
+
+    def of(self, chosen: Int[np.ndarray, " f"]) -> "Moments":
+        """Give those of some of the features."""
+        pairs = np.ix_(chosen, chosen)
+        return Moments(self.gram[pairs], self.square[pairs], self.n_columns)
+
+
+def moments(Y: Float[np.ndarray, "N M"], Phi: Float[np.ndarray, "N F"]) -> Moments:
+    """Sum up features and a view."""
+    cross = Phi.T @ Y
+    return Moments(Phi.T @ Phi, cross @ cross.T, Y.shape[1])
+
+
+def log_evidence(known: Moments, noise_variance: float) -> float:
     """Give log p(Y | Phi, s) with the weights integrated out, without terms in which there is no Phi.
 
-    |Phi Phi^T + s I| = s^(N - F) |A| and (Phi Phi^T + s I)^(-1) = (I - Phi A^(-1) Phi^T) / s, where A = Phi^T Phi + s I.
+    With A = Phi^T Phi + s I,
 
-    Args:
-        gram: Phi^T Phi.
-        cross: Phi^T Y.
-        noise_variance: s.
+        |Phi Phi^T + s I| = s^(N - F) |A|  and  (Phi Phi^T + s I)^(-1) = (I - Phi A^(-1) Phi^T) / s.
     """
-    L = cholesky(gram + noise_variance * np.eye(len(gram)), lower=True, check_finite=False)
-    half = solve_triangular(L, cross, lower=True, check_finite=False)
-    return float((half**2).sum() / (2 * noise_variance) - cross.shape[1] * np.log(L.diagonal()).sum())
+    A = known.gram + noise_variance * np.eye(len(known.gram))
+    L = cholesky(A, lower=True, check_finite=False)
+    explained = np.trace(cho_solve((L, True), known.square, check_finite=False))
+    return float(explained / (2 * noise_variance) - known.n_columns * np.log(L.diagonal()).sum())
 
 
 def draw_points(
@@ -111,24 +128,21 @@ def draw_points(
     """Move each spectral point by a Metropolis-Hastings step.
 
     A proposal from the point's own component is accepted by the ratio of evidences: prior and proposal cancel.
+    Proposals do not depend on where points are, and are made for all points at once.
     """
-    W, P = W.copy(), len(W)
-    Phi = features(X, W)
-    gram, cross = Phi.T @ Phi, Phi.T @ Y
-    current = log_evidence(gram, cross, noise_variance)
-    factors = np.linalg.cholesky(mixture.covariances)
-    for p, k in enumerate(mixture.labels):
-        w = mixture.means[k] + factors[k] @ rng.standard_normal(W.shape[1])
-        both = [p, P + p]  # the only features that change: its cosine and its sine
-        tried, tried_gram, tried_cross = Phi.copy(), gram.copy(), cross.copy()
-        tried[:, both] = features(X, w[None]) / np.sqrt(P)
-        tried_gram[both] = tried[:, both].T @ tried
-        tried_gram[:, both] = tried_gram[both].T
-        tried_cross[both] = tried[:, both].T @ Y
-        proposed = log_evidence(tried_gram, tried_cross, noise_variance)
-        if -rng.standard_exponential() < proposed - current:
-            W[p], Phi, gram, cross, current = w, tried, tried_gram, tried_cross, proposed
-    return W
+    P, D = W.shape
+    factors = np.linalg.cholesky(mixture.covariances)[mixture.labels]
+    proposed = mixture.means[mixture.labels] + np.einsum("pij,pj->pi", factors, rng.standard_normal((P, D)))
+    both = moments(Y, np.hstack([features(X, W), features(X, proposed)]))
+    moved, chosen = W.copy(), np.arange(2 * P)
+    current = log_evidence(both.of(chosen), noise_variance)
+    for p in range(P):
+        tried = chosen.copy()
+        tried[[p, P + p]] += 2 * P  # the cosine and the sine of the proposal
+        evidence = log_evidence(both.of(tried), noise_variance)
+        if -rng.standard_exponential() < evidence - current:
+            moved[p], chosen, current = proposed[p], tried, evidence
+    return moved
 
 
 def weight_posterior(

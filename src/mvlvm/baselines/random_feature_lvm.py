@@ -12,7 +12,7 @@ from mvlvm.randomness import RandomStateLike
 
 # Measured on R-MNIST: docs/baselines.md.
 _N_POINTS = 50
-_MAX_ITER = 500
+_MAX_ITER = 300
 _N_SAMPLES = 100
 
 
