@@ -79,7 +79,7 @@ def test_a_spectral_point_has_its_posterior_under_its_component(rng):
 
     total, mean, square = (integrate.quad(lambda w, k=k: w**k * density(w), -9, 9, limit=200)[0] for k in range(3))
     W, found = np.array([[0.5]]), []
-    for _ in range(6000):
+    for _ in range(3000):
         W = draw_points(Y, X, W, mixture, s, rng)
         found.append([W[0, 0], W[0, 0] ** 2])
     batches = np.reshape(found, (60, -1, 2)).mean(axis=1)

@@ -71,7 +71,7 @@ def curve():
 @pytest.mark.parametrize("estimator", [RFLVM, MVRFLVM])
 def test_a_curve_is_found_again(curve, estimator):
     t, views = curve
-    est = estimator(n_components=1, n_points=15, max_iter=150, n_samples=30, random_state=0).fit(views)
+    est = estimator(n_components=1, n_points=15, max_iter=80, n_samples=20, random_state=0).fit(views)
     assert abs(stats.spearmanr(est.embedding_[:, 0], t).statistic) > 0.99
     for name, Y in est.reconstruct().items():
         # noise has a standard deviation of 0.05, and the rest must be found
@@ -83,7 +83,7 @@ def test_a_curve_is_found_again(curve, estimator):
 def test_a_view_is_predicted_from_the_other(curve):
     _, views = curve
     train, new = ({name: Y[rows] for name, Y in views.items()} for rows in (slice(120), slice(120, None)))
-    est = MVRFLVM(n_components=1, n_points=15, max_iter=150, n_samples=30, random_state=0).fit(train)
+    est = MVRFLVM(n_components=1, n_points=15, max_iter=80, n_samples=20, random_state=0).fit(train)
     predicted = est.predict({"a": new["a"]}, target="b")
     assert ((predicted - new["b"]) ** 2).mean() < 0.05 * new["b"].var()
 
