@@ -32,4 +32,7 @@ QUICK: dict[str, dict[str, int]] = {
     "MV-NGPLVM": {"max_iter": 6},
     "MV-GPLVM-SVI": _SPARSE,
     "MV-DGPLVM": _SPARSE,
+QUICK: dict[str, dict[str, int]] = {
+    "RFLVM": {"n_points": 8, "max_iter": 8, "n_samples": 4},
+    "MV-RFLVM": {"n_points": 8, "max_iter": 8, "n_samples": 4},
 }

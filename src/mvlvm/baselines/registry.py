@@ -65,6 +65,7 @@ def _several_views(name: str, path: str, package: str | None = None, *, fewest_v
     )
 def _several_views(name: str, path: str, package: str | None = None) -> Entry:
 def _many_views(name: str, path: str, package: str | None = None) -> Entry:
+def _several_views(name: str, path: str, package: str | None = None) -> Entry:
     return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
 
 
@@ -95,6 +96,8 @@ ENTRIES = (
     _many_views("MV-NGPLVM", "exact_gplvm:MVNGPLVM"),
     _many_views("MV-GPLVM-SVI", "gplvm_svi:MVGPLVMSVI"),
     _many_views("MV-DGPLVM", "deep_gplvm:MVDGPLVM"),
+    _one_view("RFLVM", "random_feature_lvm:RFLVM"),
+    _several_views("MV-RFLVM", "random_feature_lvm:MVRFLVM"),
 )
 
 
