@@ -63,41 +63,37 @@ def _several_views(name: str, path: str, package: str | None = None, *, fewest_v
     return Entry(
         name=name, path=f"mvlvm.baselines.{path}", several_views=True, fewest_views=fewest_views, package=package
     )
-def _several_views(name: str, path: str, package: str | None = None) -> Entry:
-def _many_views(name: str, path: str, package: str | None = None) -> Entry:
-def _several_views(name: str, path: str, package: str | None = None) -> Entry:
-    return Entry(name=name, path=f"mvlvm.baselines.{path}", several_views=True, package=package)
 
 
 ENTRIES = (
     _one_view("PCA", "linear:PCA"),
     _one_view("linear discriminant analysis", "discriminant:LinearDiscriminant"),
     _one_view("latent Dirichlet allocation", "topics:LatentDirichlet"),
-    _one_view("HPF", "poisson_factors:HPF", "hpfrec"),
     _one_view("Isomap", "neighbour_maps:Isomap"),
     _one_view("t-SNE", "neighbour_maps:TSNE"),
     _one_view("UMAP", "neighbour_maps:UMAP", "umap"),
+    _one_view("HPF", "poisson_factors:HPF", "hpfrec"),
     _one_view("BGPLVM", "gpy_models:BGPLVM", "GPy"),
-    Entry(name="ARFLVM", path=_OUR_OWN),
-    _several_views("MCCA", "canonical:MCCA", "cca_zoo", fewest_views=2),
-    _several_views("GFA", "group_factors:GFA", "cca_zoo", fewest_views=2),
-    _several_views("MOFA", "mofa:MOFA", "mofapy2"),
-    _several_views("MRD", "gpy_models:MRD", "GPy"),
-    Entry(name="MV-ARFLVM", path=_OUR_OWN, several_views=True),
+    _one_view("GPLVM-SVI", "gplvm_svi:GPLVMSVI"),
+    _one_view("DGPLVM", "deep_gplvm:DGPLVM"),
     _one_view("VAE", "vae:VAE"),
     _one_view("NBVAE", "nbvae:NBVAE"),
     _one_view("DCA", "dca:DCA"),
     _one_view("CVQ-VAE", "cvqvae:CVQVAE"),
+    _one_view("RFLVM", "random_feature_lvm:RFLVM"),
+    Entry(name="ARFLVM", path=_OUR_OWN),
+    _several_views("MV-GPLVM", "exact_gplvm:MVGPLVM"),
+    _several_views("MV-NGPLVM", "exact_gplvm:MVNGPLVM"),
+    _several_views("MV-GPLVM-SVI", "gplvm_svi:MVGPLVMSVI"),
+    _several_views("MV-DGPLVM", "deep_gplvm:MVDGPLVM"),
+    _several_views("MV-RFLVM", "random_feature_lvm:MVRFLVM"),
+    Entry(name="MV-ARFLVM", path=_OUR_OWN, several_views=True),
     _several_views("MVAE", "mvae:MVAE"),
     _several_views("MMVAE", "mmvae:MMVAE"),
-    _one_view("GPLVM-SVI", "gplvm_svi:GPLVMSVI"),
-    _one_view("DGPLVM", "deep_gplvm:DGPLVM"),
-    _many_views("MV-GPLVM", "exact_gplvm:MVGPLVM"),
-    _many_views("MV-NGPLVM", "exact_gplvm:MVNGPLVM"),
-    _many_views("MV-GPLVM-SVI", "gplvm_svi:MVGPLVMSVI"),
-    _many_views("MV-DGPLVM", "deep_gplvm:MVDGPLVM"),
-    _one_view("RFLVM", "random_feature_lvm:RFLVM"),
-    _several_views("MV-RFLVM", "random_feature_lvm:MVRFLVM"),
+    _several_views("MOFA", "mofa:MOFA", "mofapy2"),
+    _several_views("GFA", "group_factors:GFA", "cca_zoo", fewest_views=2),
+    _several_views("MCCA", "canonical:MCCA", "cca_zoo", fewest_views=2),
+    _several_views("MRD", "gpy_models:MRD", "GPy"),
 )
 
 
