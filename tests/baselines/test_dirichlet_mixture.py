@@ -88,7 +88,7 @@ def test_label_probabilities_are_ratios_of_joint_densities(labels, p):
 
 
 def test_labels_visit_partitions_as_often_as_their_posterior_says():
-    rng, alpha, n_draws = np.random.default_rng(0), 0.8, 3000
+    rng, alpha, n_draws = np.random.default_rng(0), 0.8, 1500
     partitions = sorted({canonical(z) for z in np.ndindex(4, 4, 4, 4)})
     assert len(partitions) == 15
     exact = {z: log_joint(np.array(z), alpha) for z in partitions}
@@ -101,7 +101,7 @@ def test_labels_visit_partitions_as_often_as_their_posterior_says():
         together.append([labels[0] == labels[1], labels[2] == labels[3], labels.max() == 0])
     expected = [sum(p for z, p in share.items() if holds(z)) for holds in
                 (lambda z: z[0] == z[1], lambda z: z[2] == z[3], lambda z: max(z) == 0)]  # fmt: skip
-    batches = np.reshape(together, (50, -1, 3)).mean(axis=1)  # of 60 sweeps each, which are nearly independent
+    batches = np.reshape(together, (50, -1, 3)).mean(axis=1)  # of 30 sweeps each, which are nearly independent
     errors = batches.std(axis=0) / np.sqrt(len(batches))
     assert np.abs((batches.mean(axis=0) - expected) / errors).max() < STANDARD_ERRORS
 

@@ -158,7 +158,7 @@ def draw_weights(
 ) -> Float[np.ndarray, "F M"]:
     """Draw the weights given features and noise."""
     mean, L = weight_posterior(Y, Phi, noise_variance)
-    return mean + np.sqrt(noise_variance) * solve_triangular(L, rng.standard_normal(mean.shape), lower=True, trans="T")
+    return mean + np.sqrt(noise_variance) * solve_triangular(L, rng.standard_normal(mean.shape), lower=True, trans=1)
 
 
 def draw_noise(residual: Float[np.ndarray, "N M"], prior: GammaPrior, rng: np.random.Generator) -> float:
