@@ -63,7 +63,7 @@ def some_rows(n_rows: int, n_wanted: int, generator: torch.Generator) -> Int[Ten
 
 def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
     """Make a linear layer whose start depends on a generator, and on nothing global."""
-    layer = nn.utils.skip_init(nn.Linear, n_in, n_out)  # its own start would draw from the global generator
+    layer = nn.Linear(n_in, n_out, device="meta").to_empty(device="cpu")  # its own start would draw from a global one
     with torch.no_grad():
         for values in (layer.weight, layer.bias):
             values.uniform_(-(n_in**-0.5), n_in**-0.5, generator=generator)

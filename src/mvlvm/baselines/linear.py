@@ -33,7 +33,7 @@ class PCA(PlacesRows, RebuildsViews):
         Y = side_by_side(views)
         model = sklearn.decomposition.PCA(self.n_components, random_state=seed % 2**32)
         scores = model.fit_transform(Y)
-        self._directions, self._widths = model.components_, widths_of(views)
+        self._directions, self._widths = np.asarray(model.components_), widths_of(views)
         return scores
 
     def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:

@@ -59,7 +59,7 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
     """Put together what a file holds."""
     views = {view["name"]: (i, view) for i, view in enumerate(header["views"])}
     scalings = {
-        name: Scaling(*(arrays[f"view.{i}.{part}"] for part in _PARTS), view["scale"])
+        name: Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _PARTS}, scale=view["scale"])
         for name, (i, view) in views.items()
     }
     admitted = Admitted(
