@@ -1,6 +1,6 @@
 """Parameters that make every baseline quick, for tests that do not look at quality. A method without any has none."""
 
 QUICK: dict[str, dict[str, int]] = {
-    "RFLVM": {"n_points": 8, "max_iter": 8, "n_samples": 4},
-    "MV-RFLVM": {"n_points": 8, "max_iter": 8, "n_samples": 4},
+    "RFLVM": {"n_points": 6, "max_iter": 5, "n_samples": 2},
+    "MV-RFLVM": {"n_points": 6, "max_iter": 5, "n_samples": 2},
 }
