@@ -31,4 +31,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "MOFA": {"max_iter": 5},
     "GFA": {"max_iter": 5},
     "MRD": {"max_iter": 3, "n_inducing": 5},
+QUICK: dict[str, dict[str, int]] = {
+    "RFLVM": {"n_points": 6, "max_iter": 5, "n_samples": 2},
+    "MV-RFLVM": {"n_points": 6, "max_iter": 5, "n_samples": 2},
 }
