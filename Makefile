@@ -53,6 +53,9 @@ test: .venv/test
 test-slow: .venv/test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m slow
 
+test-baselines: .venv/test .venv/baselines
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/baselines tests/contracts/test_baselines.py
+
 check: .venv/dev test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,6 +64,9 @@ check: .venv/dev test
 
 results-views: .venv/baselines
 	$(BIN)/python benchmarks/views.py
+
+results-baselines: .venv/baselines
+	$(BIN)/python benchmarks/baselines.py
 
 results-likelihoods: .venv/demo
 	$(BIN)/python benchmarks/likelihoods.py
