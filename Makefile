@@ -8,12 +8,14 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check results-views results-likelihoods results-speed clean
+.PHONY: help demo test test-slow test-baselines check results-baselines results-views results-likelihoods results-speed clean
 
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
 	@echo "make test       the test suite, minutes on two cores"
 	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
+	@echo "make test-baselines  install every method of docs/baselines.md, and test them"
+	@echo "make results-baselines  measure docs/results/baselines.md, half an hour"
 	@echo "make check      test, lint, types, import floors, doctests"
 	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
 	@echo "make results-likelihoods  measure docs/results/likelihoods.md, hours without a GPU; goes on where it stopped"
