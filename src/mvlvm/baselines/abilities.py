@@ -72,7 +72,8 @@ class PredictsViews(RebuildsViews):
             views: any of the training views.
             target: the view to predict, which must not be among them; None gives every view.
         """
-        if target is not None and target not in getattr(self, "view_names_", [target]):
+        check_is_fitted(self)
+        if target is not None and target not in self.view_names_:
             raise ValueError(f"There is no view {target!r}. The views are: {', '.join(self.view_names_)}.")
         matrices = self._new_matrices(views)
         if target in matrices:
