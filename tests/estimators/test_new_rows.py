@@ -189,8 +189,9 @@ def test_predictions_take_the_tempering_of_what_they_are_made_from(curve, est):
         return NewRows(changed, views).predict(["b"])[0]["b"]
 
     mixed, low, high = predict(Tempering(0.01, 1.0)), predict(Tempering(0.01, 0.01)), predict(Tempering(1.0, 1.0))
-    np.testing.assert_allclose(mixed[:3], low[:3], rtol=1e-9)
-    np.testing.assert_allclose(mixed[3:], high[3:], rtol=1e-9)
+    # climbs of other rows beside them round differently, by far less than the levels differ
+    np.testing.assert_allclose(mixed[:3], low[:3], rtol=1e-6)
+    np.testing.assert_allclose(mixed[3:], high[3:], rtol=1e-6)
     assert np.abs(low - high).max() > 0.1
 
 
