@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from cells import CellFile
-from result_page import TRIAL, filled, markdown
+from result_page import filled, markdown
 
 # Mean and standard deviation of the paper's single-view table, 1-NN in percent. Its "LDA" may be either.
 PAPER = {
@@ -29,8 +29,8 @@ ones. `benchmarks/baselines.py` makes this page from `benchmarks/results/baselin
 """
 
 
-def write_page(file: CellFile, out: Path, *, trial: bool = False) -> Path:
-    """Write the page and give its path; a trial says that it is one."""
+def write_page(file: CellFile, out: Path) -> Path:
+    """Write the page and give its path."""
     rows = [["method", "paper", "ours", "difference", "seeds", "seconds"]]
     found = {method: _values(file, method) for method in METHODS}
     for method, (accuracies, seconds) in found.items():
@@ -41,7 +41,6 @@ def write_page(file: CellFile, out: Path, *, trial: bool = False) -> Path:
                 method, f"{paper:.1f} ± {paper_spread:.1f}", f"{ours:.1f} ± {spread:.1f}", f"{ours - paper:+.1f}",
                 str(len(accuracies)), f"{np.mean(seconds):.1f}",
             ])  # fmt: skip
-    parts = [INTRODUCTION.format(version=file.version).strip(), *([TRIAL.strip()] if trial else [])]
     behind = [
         method
         for method in WITHIN_REACH
@@ -52,7 +51,8 @@ def write_page(file: CellFile, out: Path, *, trial: bool = False) -> Path:
         verdict = f"**More than {MOST_BEHIND:g} points below the paper: {', '.join(behind)}.**"
     out.mkdir(parents=True, exist_ok=True)
     page = out / "baselines.md"
-    page.write_text("\n\n".join([*parts, markdown(rows), filled(verdict)]) + "\n")
+    introduction = INTRODUCTION.format(version=file.version).strip()
+    page.write_text("\n\n".join([introduction, markdown(rows), filled(verdict)]) + "\n")
     return page
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from mvlvm.baselines.joining import apart, side_by_side, widths_of
 from mvlvm.benchmarks.curve import first_to_reach, quality_curve
 from mvlvm.benchmarks.data import DataSpec, load_data
-from mvlvm.benchmarks.fitted import apart, side_by_side, standardised
+from mvlvm.benchmarks.fitted import standardised
 from mvlvm.benchmarks.methods import METHODS
 from mvlvm.benchmarks.parts import part_of, product_operations
 from mvlvm.benchmarks.task import Task
@@ -59,7 +60,7 @@ def test_views_side_by_side_weigh_the_same_and_come_apart_again():
     views = {"a": np.random.default_rng(0).normal(size=(50, 3)), "b": np.random.default_rng(1).normal(size=(50, 12))}
     joined = side_by_side(standardised(views))
     assert (joined[:, :3] ** 2).sum() == pytest.approx((joined[:, 3:] ** 2).sum(), rel=1e-6)
-    for name, Y in apart(side_by_side(views), views).items():
+    for name, Y in apart(side_by_side(views), widths_of(views)).items():
         np.testing.assert_allclose(Y, views[name])
 
 

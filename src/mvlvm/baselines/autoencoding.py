@@ -14,7 +14,7 @@ from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
 from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import AbstractBaseline, Matrices, State
 from mvlvm.baselines.count_decoders import library_sizes
-from mvlvm.baselines.joining import apart, counts_apart, counts_side_by_side, side_by_side, widths_of
+from mvlvm.baselines.joining import apart, counts_apart, counts_side_by_side, side_by_side
 from mvlvm.baselines.learning import arrays_of, raise_bound, some_rows, teach
 from mvlvm.checks import check_integer, check_number
 from mvlvm.randomness import RandomStateLike, Stream, make_generator
@@ -68,12 +68,11 @@ class AbstractTrained(AbstractBaseline, Generic[Network]):
         """Give the widths of hidden layers."""
         return [self.n_hidden] * _HIDDEN_LAYERS
 
-    def _start(self, views: Matrices, seed: int) -> None:
+    def _start(self, seed: int) -> None:
         """Check parameters, and begin with an untrained module."""
         for name in ("n_hidden", "batch_size", "max_iter"):
             check_integer(getattr(self, name), name, at_least=1)
         check_number(self.learning_rate, "learning_rate", positive=True)
-        self._widths = widths_of(views)
         self._network = self._untrained(make_generator(seed, Stream.START))
 
     def _train(self, bound: Callable[[Int[Tensor, " B"], torch.Generator], Scalar], n_rows: int, seed: int) -> None:
@@ -84,11 +83,9 @@ class AbstractTrained(AbstractBaseline, Generic[Network]):
         )  # fmt: skip
 
     def _state(self) -> State:
-        learned = {_NETWORK + name: array for name, array in arrays_of(self._network).items()}
-        return {**learned, "widths": np.array(list(self._widths.values()))}
+        return {_NETWORK + name: array for name, array in arrays_of(self._network).items()}
 
     def _restore(self, state: State) -> None:
-        self._widths = dict(zip(self.view_names_, state["widths"].tolist(), strict=True))
         self._network = self._untrained(make_generator(0, Stream.START))
         learned = {name: array for name, array in state.items() if name.startswith(_NETWORK)}
         teach(self._network, {name.removeprefix(_NETWORK): array for name, array in learned.items()})
@@ -121,7 +118,7 @@ class AbstractAutoencoder(AbstractTrained[AbstractNetwork], PlacesRows, Rebuilds
     """
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        self._start(views, seed)
+        self._start(seed)
         Y = self._joined(views)
         self._sizes = library_sizes(Y).numpy() if self.kind is Kind.COUNTS else np.ones((len(Y), 1))
         self._network.begin_at(Y)

@@ -83,6 +83,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         labels = self._check_labels(y)
         admitted = admit(views, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
         self._check_views_are_enough(list(admitted.widths))
+        vars(self).pop("embedding_", None)  # a fit that fails leaves nothing that looks fitted
         self._adopt(admitted)
         embedding = self._learn(admitted.matrices, labels, seed_from(self.random_state))
         self.embedding_ = np.ascontiguousarray(embedding, dtype=np.float64)
@@ -113,6 +114,14 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         self.embedding_ = kept.pop("embedding")
         self._adopt(admitted)
         self._restore(kept)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "embedding_" in vars(self)
+
+    @property
+    def _widths(self) -> dict[str, int]:
+        """View name -> columns, as `_learn` gets them."""
+        return {name: int(scaling.kept.sum()) for name, scaling in self._admitted.scalings.items()}
 
     def _adopt(self, admitted: Admitted) -> None:
         self._admitted = admitted.without_rows()

@@ -69,7 +69,7 @@ class AbstractExpertAutoencoder(AbstractTrained[AbstractExperts], PredictsViews)
     """An autoencoder of several views."""
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        self._start(views, seed)
+        self._start(seed)
         tensors = {name: as_tensor(Y) for name, Y in views.items()}
         n_rows = len(next(iter(tensors.values())))
         self._train(

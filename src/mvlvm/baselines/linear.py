@@ -7,7 +7,8 @@ from jaxtyping import Float
 from mvlvm import defaults
 from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
 from mvlvm.baselines.base import Matrices, State
-from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.baselines.global_draws import small_seed
+from mvlvm.baselines.joining import apart, side_by_side
 from mvlvm.randomness import RandomStateLike
 
 
@@ -31,9 +32,9 @@ class PCA(PlacesRows, RebuildsViews):
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         Y = side_by_side(views)
-        model = sklearn.decomposition.PCA(self.n_components, random_state=seed % 2**32)
+        model = sklearn.decomposition.PCA(self.n_components, random_state=small_seed(seed))
         scores = model.fit_transform(Y)
-        self._directions, self._widths = np.asarray(model.components_), widths_of(views)
+        self._directions = np.asarray(model.components_)
         return scores
 
     def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
@@ -43,8 +44,7 @@ class PCA(PlacesRows, RebuildsViews):
         return apart(latents @ self._directions, self._widths)
 
     def _state(self) -> State:
-        return {"directions": self._directions, "widths": np.array(list(self._widths.values()))}
+        return {"directions": self._directions}
 
     def _restore(self, state: State) -> None:
         self._directions = state["directions"]
-        self._widths = dict(zip(self.view_names_, state["widths"].tolist(), strict=True))

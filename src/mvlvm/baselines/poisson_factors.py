@@ -8,6 +8,7 @@ from mvlvm import defaults
 from mvlvm.baselines.abilities import RebuildsViews
 from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import Matrices, State
+from mvlvm.baselines.joining import counts_apart, counts_side_by_side
 from mvlvm.checks import check_integer, check_number
 from mvlvm.errors import NumericalError
 from mvlvm.randomness import RandomStateLike
@@ -72,11 +73,10 @@ class HPF(RebuildsViews):
             keep_data=False,
             produce_dicts=False,
             keep_all_objs=False,
-        ).fit(coo_array(np.hstack(list(views.values()))))
+        ).fit(coo_array(counts_side_by_side(views)))
         if not np.isfinite(model.Theta).all():
             raise NumericalError("Hierarchical Poisson factorisation broke down. Take another random_state.")
-        ends = np.cumsum([Y.shape[1] for Y in views.values()])[:-1]
-        self._columns = dict(zip(views, np.split(model.Beta, ends), strict=True))
+        self._columns = {name: part.T for name, part in counts_apart(model.Beta.T, self._widths).items()}
         return model.Theta
 
     def _rebuild(self, latents: Float[np.ndarray, "N D"]) -> dict[str, Float[np.ndarray, "N _"]]:

@@ -1,13 +1,15 @@
 """Latent variable models with random Fourier features, sampled: of one view, and of several."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
 from mvlvm import defaults
 from mvlvm.baselines.abilities import PlacesRows, PredictsViews, RebuildsViews
 from mvlvm.baselines.base import Matrices, State
-from mvlvm.baselines.joining import apart, side_by_side, widths_of
-from mvlvm.baselines.random_feature_fit import Chain, pack, place, rebuild, sample, unpack
+from mvlvm.baselines.joining import apart, side_by_side
+from mvlvm.baselines.random_feature_fit import Chain, FittedView, pack, place, rebuild, sample, unpack
 from mvlvm.randomness import RandomStateLike
 
 # Measured on R-MNIST: docs/baselines.md.
@@ -16,7 +18,34 @@ _MAX_ITER = 300
 _N_SAMPLES = 100
 
 
-class RFLVM(PlacesRows, RebuildsViews):
+class AbstractSampledLVM(RebuildsViews):
+    """A model that is drawn by Gibbs sampling; a subclass documents the parameters."""
+
+    def __init__(
+        self,
+        n_components: int = defaults.N_COMPONENTS,
+        n_points: int = _N_POINTS,
+        max_iter: int = _MAX_ITER,
+        n_samples: int = _N_SAMPLES,
+        verbose: int = 0,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_points = n_points
+        self.max_iter = max_iter
+        self.n_samples = n_samples
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _sampled(
+        self, Ys: Sequence[Float[np.ndarray, "N _"]], seed: int
+    ) -> tuple[Float[np.ndarray, "N D"], list[FittedView]]:
+        """Give the latents, and what was learned of every matrix."""
+        chain = Chain(self.n_components, self.n_points, self.max_iter, self.n_samples, self.verbose)
+        return sample(Ys, chain, seed)
+
+
+class RFLVM(PlacesRows, AbstractSampledLVM):
     r"""Random feature latent variable model with Gaussian noise, of all views side by side.
 
     $$ x_n \sim N(0, I), \quad y_n \sim N(\beta^\top \phi(x_n), \sigma^2 I), \quad
@@ -43,26 +72,8 @@ class RFLVM(PlacesRows, RebuildsViews):
         Zhang, Gundersen, Engelhardt. Bayesian non-linear latent variable modeling via random Fourier features. 2023.
     """
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        n_points: int = _N_POINTS,
-        max_iter: int = _MAX_ITER,
-        n_samples: int = _N_SAMPLES,
-        verbose: int = 0,
-        random_state: RandomStateLike = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_points = n_points
-        self.max_iter = max_iter
-        self.n_samples = n_samples
-        self.verbose = verbose
-        self.random_state = random_state
-
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        chain = Chain(self.n_components, self.n_points, self.max_iter, self.n_samples, self.verbose)
-        embedding, (self._joined,) = sample([side_by_side(views)], chain, seed)
-        self._widths = widths_of(views)
+        embedding, (self._joined,) = self._sampled([side_by_side(views)], seed)
         return embedding
 
     def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
@@ -72,15 +83,13 @@ class RFLVM(PlacesRows, RebuildsViews):
         return apart(rebuild(latents, self._joined), self._widths)
 
     def _state(self) -> State:
-        return {"widths": np.array(list(self._widths.values())), **pack([self._joined])}
+        return pack([self._joined])
 
     def _restore(self, state: State) -> None:
-        kept = dict(state)
-        self._widths = dict(zip(self.view_names_, kept.pop("widths").tolist(), strict=True))
-        (self._joined,) = unpack(kept)
+        (self._joined,) = unpack(state)
 
 
-class MVRFLVM(PredictsViews):
+class MVRFLVM(PredictsViews, AbstractSampledLVM):
     r"""Random feature latent variable model of several views, which share the latents and nothing else.
 
     Every view v has spectral points, weights and a noise variance of its own:
@@ -105,25 +114,8 @@ class MVRFLVM(PredictsViews):
         Yang, Li, Lin, Zhang, Olmos. Multi-View Oriented GPLVM: Expressiveness and Efficiency. NeurIPS 2025: MV-RFLVM.
     """
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        n_points: int = _N_POINTS,
-        max_iter: int = _MAX_ITER,
-        n_samples: int = _N_SAMPLES,
-        verbose: int = 0,
-        random_state: RandomStateLike = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_points = n_points
-        self.max_iter = max_iter
-        self.n_samples = n_samples
-        self.verbose = verbose
-        self.random_state = random_state
-
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        chain = Chain(self.n_components, self.n_points, self.max_iter, self.n_samples, self.verbose)
-        embedding, fitted = sample(list(views.values()), chain, seed)
+        embedding, fitted = self._sampled(list(views.values()), seed)
         self._views = dict(zip(views, fitted, strict=True))
         return embedding
 

@@ -66,7 +66,6 @@ class AbstractStochasticGPLVM(RebuildsViews):
         batch_size = check_integer(self.batch_size, "batch_size", at_least=1)
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         learning_rate = check_number(self.learning_rate, "learning_rate", positive=True)
-        self._widths = widths_of(views)
         Ys = in_float64(self._arranged(views).values())
         X = pca_start(Ys, self.n_components)
         model = StackedModel(X, start_inducing(X, n_inducing, seed), [Y.shape[1] for Y in Ys], self.n_layers)
@@ -81,10 +80,9 @@ class AbstractStochasticGPLVM(RebuildsViews):
         return [stack.predicted(X)[0].numpy() for stack in self._model.each]
 
     def _state(self) -> State:
-        return arrays_of(self._model) | {"widths": np.array(list(self._widths.values()))}
+        return arrays_of(self._model)
 
     def _restore(self, state: State) -> None:
-        self._widths = dict(zip(self.view_names_, state.pop("widths").tolist(), strict=True))
         start, Z = torch.from_numpy(state["latent.mean"]), torch.from_numpy(state["stacks.0.last.Z"])
         blank = {name: np.empty((1, width)) for name, width in self._widths.items()}
         widths = list(widths_of(self._arranged(blank)).values())
@@ -99,8 +97,7 @@ class AbstractJoinedGPLVM(PlacesRows, AbstractStochasticGPLVM):
         return {"all": side_by_side(views)}
 
     def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        in_order = {name: views[name] for name in self.view_names_}
-        return self._model.place(in_float64(self._arranged(in_order).values()), [0]).numpy()
+        return self._model.place(in_float64(self._arranged(views).values()), [0]).numpy()
 
     def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         (joined,) = self._predicted(latents)

@@ -10,7 +10,7 @@ from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
 from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.global_draws import small_seed
-from mvlvm.baselines.joining import widths_of
+from mvlvm.baselines.joining import counts_apart, counts_side_by_side
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 
@@ -54,7 +54,7 @@ class LatentDirichlet(PlacesRows, RebuildsViews):
         self.verbose = verbose
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        counts = np.hstack(list(views.values()))
+        counts = counts_side_by_side(views)
         model = sklearn.decomposition.LatentDirichletAllocation(
             self.n_components,
             max_iter=check_integer(self.max_iter, "max_iter", at_least=1),
@@ -62,25 +62,21 @@ class LatentDirichlet(PlacesRows, RebuildsViews):
             verbose=self.verbose,
         ).fit(counts)
         self._topics, self._prior = model.components_, float(model.doc_topic_prior_)
-        self._totals, self._widths = counts.sum(1), widths_of(views)
+        self._totals = counts.sum(1)
         return self._place(views)
 
     def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        return topic_shares(np.hstack(list(views.values())), self._topics, self._prior)
+        return topic_shares(counts_side_by_side(views), self._topics, self._prior)
 
     def _rebuild(self, latents: Float[np.ndarray, "N D"]) -> dict[str, Float[np.ndarray, "N _"]]:
         columns = self._topics / self._topics.sum(1, keepdims=True)
-        expected = self._totals[:, None] * (latents @ columns)
-        parts = np.split(expected, np.cumsum(list(self._widths.values()))[:-1], axis=1)
-        return dict(zip(self._widths, parts, strict=True))
+        return counts_apart(self._totals[:, None] * (latents @ columns), self._widths)
 
     def _state(self) -> State:
-        widths = np.array(list(self._widths.values()))
-        return {"topics": self._topics, "prior": np.array(self._prior), "totals": self._totals, "widths": widths}
+        return {"topics": self._topics, "prior": np.array(self._prior), "totals": self._totals}
 
     def _restore(self, state: State) -> None:
         self._topics, self._prior, self._totals = state["topics"], float(state["prior"]), state["totals"]
-        self._widths = dict(zip(self.view_names_, state["widths"].tolist(), strict=True))
 
 
 def topic_shares(

@@ -58,15 +58,3 @@ class Method:
 def standardised(views: ViewArrays) -> dict[str, Float[np.ndarray, "N _"]]:
     """Centre and scale views as the library does by default, and leave constant columns out."""
     return {name: fit_scaling(name, Y, "auto").apply(Y) for name, Y in views.items()}
-
-
-def side_by_side(views: ViewArrays) -> Float[np.ndarray, "N _"]:
-    """Give all views as one matrix, each of the same total variance."""
-    return np.hstack([Y / np.sqrt(Y.shape[1] / max(V.shape[1] for V in views.values())) for Y in views.values()])
-
-
-def apart(joined: Float[np.ndarray, "N _"], views: ViewArrays) -> dict[str, Float[np.ndarray, "N _"]]:
-    """Undo `side_by_side`."""
-    widths = [Y.shape[1] for Y in views.values()]
-    parts = np.split(joined, np.cumsum(widths)[:-1], axis=1)
-    return {name: part * np.sqrt(part.shape[1] / max(widths)) for name, part in zip(views, parts, strict=True)}

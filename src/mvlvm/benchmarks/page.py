@@ -81,7 +81,8 @@ def _steps(results: Results, device: str) -> str:
     if not outcomes:
         return ""
     rows = [["data", "rows", "method", "time of a step", "times as fast", "peak memory", "share"]]
-    for outcome in (o for o in outcomes if o.task.seed == 0):
+    first_rounds = [outcome for outcome in outcomes if outcome.task.seed == 0]
+    for outcome in sorted(first_rounds, key=lambda outcome: outcome.task.data.n_samples or 0):
         plain = next((o for o in outcomes if o.task.method == "naive" and o.task.case == outcome.task.case), None)
         step, ratios = _step_seconds(results, outcome, device), ["", ""]
         if plain is not None and outcome is not plain:

@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from sklearn.decomposition import PCA
 
-from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays, apart, side_by_side
+from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays
 from mvlvm.benchmarks.task import Task
 from mvlvm.views.optional import require
 
@@ -33,7 +34,7 @@ def fit_bayesian_gplvm(views: ViewArrays, task: Task) -> Fitted:
     np.random.seed(task.seed)  # it draws from NumPy's global generator
     model = GPy.models.BayesianGPLVM(Y, task.n_components, num_inducing=min(_N_INDUCING, len(Y)))
     stopped, n_steps = _optimise(model, task)
-    rebuilt = apart(np.asarray(model.predict(model.X)[0]), views)
+    rebuilt = apart(np.asarray(model.predict(model.X)[0]), widths_of(views))
     return Fitted(latents=np.asarray(model.X.mean), n_steps=n_steps, stopped=stopped, rebuilt=rebuilt)
 
 
@@ -75,7 +76,7 @@ def fit_gpytorch(views: ViewArrays, task: Task) -> Fitted:
         optimiser.step()
         step_ends.append(time.perf_counter() - begin)
     latents = model.X.q_mu.detach()
-    rebuilt = apart(_gpytorch_means(model, latents), views)
+    rebuilt = apart(_gpytorch_means(model, latents), widths_of(views))
     return Fitted(
         latents=latents.cpu().numpy(), n_steps=len(step_ends), step_ends=step_ends,
         stopped=len(step_ends) < n_steps, rebuilt=rebuilt,

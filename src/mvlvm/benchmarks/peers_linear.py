@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.decomposition import PCA
 
-from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays, apart, side_by_side
+from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays
 from mvlvm.benchmarks.task import Task
 from mvlvm.views.optional import require
 
@@ -52,7 +53,7 @@ def fit_pca(views: ViewArrays, task: Task) -> Fitted:
     Y = side_by_side(views)
     model = PCA(task.n_components, random_state=task.seed).fit(Y)
     scores = model.transform(Y)
-    return Fitted(latents=scores, rebuilt=apart(model.inverse_transform(scores), views))
+    return Fitted(latents=scores, rebuilt=apart(model.inverse_transform(scores), widths_of(views)))
 
 
 def _mofa(views: ViewArrays, task: Task) -> tuple[np.ndarray, dict[str, np.ndarray], int]:

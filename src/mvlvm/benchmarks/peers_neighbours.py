@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 from sklearn.manifold import TSNE, Isomap
 
-from mvlvm.benchmarks.fitted import Fitted, ViewArrays, side_by_side
+from mvlvm.baselines.joining import side_by_side
+from mvlvm.benchmarks.fitted import Fitted, ViewArrays
 from mvlvm.benchmarks.task import Task
 from mvlvm.views.optional import require
 
