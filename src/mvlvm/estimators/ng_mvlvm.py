@@ -46,7 +46,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the
             latents, but learns to be predicted from them.
         compress: how far training may cut a complete Gaussian view to its leading directions: what is cut has at most
-            this share of the noise's energy. "auto" is 0.05, None cuts nothing. The bound can only fall by it;
+            this share of the noise's energy. "auto" is 0.1, None cuts nothing. The bound can only fall by it;
             predictions and `elbo_` use all columns.
         memory_budget: bytes that the features of one view may take in training, beyond which they are computed anew for
             every pass over them; None is 1e9.

@@ -36,8 +36,8 @@ from torch import Tensor
 from mvlvm.evidence.feature_slopes import ExactSlopes, FastSlopes, SmallMatrices, factor_sums, residuals
 from mvlvm.evidence.random_features import refuse_second_derivative
 from mvlvm.linalg.precision import has_tf32, on_tf32_grid, tf32_products
-from mvlvm.linalg.row_products import add_row_product
-from mvlvm.linalg.symmetric import add_lower_gram
+from mvlvm.linalg.row_products import row_product
+from mvlvm.linalg.symmetric import lower_gram
 from mvlvm.linalg.workspace import Workspace
 from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencySlopes, feature_block, pull_back
@@ -49,7 +49,7 @@ from mvlvm.spectral.frequencies import Frequencies
 # little that log|A| keeps seven digits; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
 # themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
 EXACT_BELOW = 0.05
-# On a processor, products with so few columns are no slower in float64.
+# A processor multiplies so few columns faster from the left.
 _NARROW = 32
 
 
@@ -185,36 +185,24 @@ class _Blocks:
 
     def sums(self) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         """Give the lower half of Phi' Phi, and C = Phi' Y."""
-        F, r = 2 * len(self.frequencies.amplitude), self.target.Y.shape[1]
-        gram, C = (self.X.new_zeros((F, width), dtype=torch.float64) for width in (F, r))
-        for rows, block in self._blocks(with_slopes=self.with_slopes and self.keep):
-            if self.plan.exact:
-                self._add_exactly(gram, C, block, rows)
-            else:
-                self._add_fast(gram, C, block, rows)
+        of_block = self._exact_sums if self.plan.exact else self._fast_sums
+        sums = (of_block(rows, block) for rows, block in self._blocks(with_slopes=self.with_slopes and self.keep))
+        gram, C = (part.double() for part in next(sums))
+        for more_gram, more_C in sums:
+            gram += more_gram
+            C += more_C
         return gram, C
 
-    def _add_exactly(
-        self, gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], block: FeatureBlock, rows: slice
-    ) -> None:
-        double = block.in_double(self.plan.space)
-        add_lower_gram(gram, double)
-        C.addmm_(double.T, self.target.Y[rows].double())
+    def _exact_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
+        Phi = block.in_double(self.plan.space)
+        return lower_gram(Phi), Phi.T @ self.target.Y[rows].double()
 
-    def _add_fast(self, gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], block: FeatureBlock, rows: slice) -> None:
+    def _fast_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         Phi, Y = block.Phi, self._columns(rows)
         if Phi.is_cuda:
             with tf32_products(Phi.device):  # both lie on its grid
-                add_row_product(gram, Phi, Phi)
-                add_row_product(C, Phi, Y)
-            return
-        of_block = torch.zeros_like(gram, dtype=Phi.dtype)
-        add_lower_gram(of_block, Phi)
-        gram += of_block
-        if Y.shape[1] <= _NARROW:
-            C.addmm_(block.in_double(self.plan.space).T, self.target.Y[rows].double())
-        else:
-            C += Phi.T @ Y
+                return row_product(Phi, Phi), row_product(Phi, Y)
+        return lower_gram(Phi), (Y.T @ Phi).T if Y.shape[1] <= _NARROW else Phi.T @ Y
 
     def residual_energy(self, small: SmallMatrices) -> Scalar | None:
         """Give |Y - Phi B|^2 where it must be exact."""

@@ -1,5 +1,6 @@
 """A Cholesky factor that either exists or fails with advice."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -29,7 +30,7 @@ def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
     for share in _JITTER_LADDER:
         L, failed = torch.linalg.cholesky_ex(A + share * A.diagonal().mean() * torch.eye(len(A)).to(A) if share else A)
         if not failed:
-            if not torch.isfinite(L.diagonal()).all():
+            if not math.isfinite(L.diagonal().sum().item()):
                 break
             return L
     if not torch.isfinite(A.tril()).all():

@@ -9,12 +9,12 @@ from torch import Tensor
 _ROWS = 1024
 
 
-def add_row_product(total: Float[Tensor, "F r"], A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> None:
-    """Add A' B to a total in float64, all blocks of rows at once, as a GPU likes it."""
+def row_product(A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> Float[Tensor, "F r"]:
+    """Give A' B in float64, all blocks of rows at once, as a GPU likes it."""
     n_blocks = len(A) // _ROWS
     whole = n_blocks * _ROWS
-    if n_blocks:
-        A_blocks, B_blocks = (matrix[:whole].unflatten(0, (n_blocks, _ROWS)) for matrix in (A, B))
-        total += torch.bmm(A_blocks.mT, B_blocks).sum(dim=0, dtype=torch.float64)
-    if whole < len(A):
-        total += A[whole:].T @ B[whole:]
+    if not n_blocks:
+        return (A.T @ B).double()
+    A_blocks, B_blocks = (matrix[:whole].unflatten(0, (n_blocks, _ROWS)) for matrix in (A, B))
+    total = torch.bmm(A_blocks.mT, B_blocks).sum(dim=0, dtype=torch.float64)
+    return total if whole == len(A) else total.add_(A[whole:].T @ B[whole:])

@@ -23,6 +23,8 @@ def inverse_of_lower(L: Float[Tensor, "F F"], n_leaves: int | None = None) -> Fl
     """
     F = len(L)
     n_leaves = (_LEAVES_ON_GPU if L.is_cuda and F % _LEAVES_ON_GPU == 0 else 1) if n_leaves is None else n_leaves
+    if n_leaves == 1:
+        return torch.linalg.solve_triangular(L, _identity(F, L), upper=False)
     inverse, width = torch.zeros_like(L), F // n_leaves
     leaves = torch.linalg.solve_triangular(_diagonal_blocks(L, width), _identity(width, L), upper=False)
     _diagonal_blocks(inverse, width).copy_(leaves)

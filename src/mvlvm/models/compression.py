@@ -4,8 +4,8 @@ A Gaussian view enters its evidence only through Y Y', so a rotation of its colu
 that puts the directions of most energy first, the last columns can be left out, if their number and their energy are
 still counted: their y' K^-1 y is taken for |y|^2 / s, which is never less. So the bound can only fall, and stays one.
 
-How many are left out is decided by the noise: all of them together have at most a twentieth of the noise's energy, so
-the noise variance, which takes them for noise, is at most so much too large. As the noise is learned, the cut moves.
+How many are left out is decided by the noise: all of them together have at most a tenth of the noise's energy, so the
+noise variance, which takes them for noise, is at most so much too large. As the noise is learned, the cut moves.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from mvlvm.evidence.from_latents import Target
 from mvlvm.linalg.precision import has_tf32, on_tf32_grid
 
 # What may be cut by default, as a share of the noise's energy N M s.
-AUTO_SHARE = 0.05
+AUTO_SHARE = 0.1
 # A view is rotated only if that saves at least this share of its columns, and cut anew only if it saves as much again.
 _LEAST_SAVED = 0.2
 # Directions are found from all products of columns, or rows, up to this many; from a random sketch beyond it.

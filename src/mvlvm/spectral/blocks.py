@@ -21,20 +21,23 @@ from mvlvm.linalg.precision import has_tf32, on_tf32_grid
 from mvlvm.linalg.workspace import Workspace
 from mvlvm.spectral.frequencies import Frequencies
 
+# So thin matrices are multiplied faster column by column.
+_THIN = 4
+
 
 class FeatureBlock(NamedTuple):
     """What is kept of a block of rows. In memory it lies feature by feature, so that both halves are contiguous.
 
     Attributes:
         Phi: its features, all cosines before all sines.
-        tangent: tan(delta); None if it was not asked for, the points are tied, or a GPU finds it faster again than in
-            memory.
+        minus_tangent: -tan(delta); None if it was not asked for, the points are tied, or a GPU finds it faster again
+            than in memory.
         row_scale: what every row of the features has been multiplied by; None is one.
         double: the features in float64, while they are at hand.
     """
 
     Phi: Float[Tensor, "N F"]
-    tangent: Float[Tensor, "N K"] | None
+    minus_tangent: Float[Tensor, "N K"] | None
     row_scale: Float[Tensor, " N"] | None
     double: Float[Tensor, "N F"] | None
 
@@ -94,14 +97,14 @@ def feature_block(
         from mvlvm.spectral.fused_blocks import fused_features
 
         Phi, double = fused_features(X, frequencies, twice=row_scale is None and not coarse, coarse=coarse)
-        tangent = None
+        minus_tangent = None
     else:
-        (Phi, tangent), double = _features(X, frequencies, with_slopes, space or Workspace(), slot), None
+        (Phi, minus_tangent), double = _features(X, frequencies, with_slopes, space or Workspace(), slot), None
     if row_scale is not None:
         Phi.mul_(row_scale[:, None])
     if coarse and has_tf32(Phi) and (row_scale is not None or not fused):
         Phi = on_tf32_grid(Phi.T).T
-    return FeatureBlock(Phi, tangent, row_scale, double)
+    return FeatureBlock(Phi, minus_tangent, row_scale, double)
 
 
 def _features(
@@ -109,16 +112,27 @@ def _features(
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N K"] | None]:
     K, amplitude = len(frequencies.amplitude), frequencies.amplitude[:, None]
     by_feature, shape = space.take(f"features {slot}", (2 * K, len(X)), X), (K, len(X))
-    height, tangent = amplitude, None
+    height, minus_tangent = amplitude, None
     if frequencies.envelope is not None:
-        delta = torch.mm(frequencies.envelope, X.T, out=space.take(f"tangent {slot}", shape, X))
-        height = torch.cos(delta, out=space.take("height", shape, X))
-        tangent = delta.sin_().div_(height).T if with_slopes else None
+        minus_delta = _angles(-frequencies.envelope, X, space.take(f"tangent {slot}", shape, X))
+        height = torch.cos(minus_delta, out=space.take("height", shape, X))
+        minus_tangent = minus_delta.sin_().div_(height).T if with_slopes else None
         height *= amplitude
-    sigma = torch.mm(frequencies.carrier, X.T, out=space.take("angle", shape, X))
-    torch.cos(sigma, out=by_feature[:K]).mul_(height)
-    torch.sin(sigma, out=by_feature[K:]).mul_(height)
-    return by_feature.T, tangent
+    sigma = _angles(frequencies.carrier, X, space.take("angle", shape, X))
+    torch.cos(sigma, out=by_feature[:K])
+    torch.sin(sigma, out=by_feature[K:])
+    by_feature.view(2, *shape).mul_(height)
+    return by_feature.T, minus_tangent
+
+
+def _angles(W: Float[Tensor, "K D"], X: Float[Tensor, "N D"], into: Float[Tensor, "K N"]) -> Float[Tensor, "K N"]:
+    """Write W X'."""
+    if W.shape[1] > _THIN:
+        return torch.mm(W, X.T, out=into)
+    torch.mul(W[:, :1], X.T[:1], out=into)
+    for d in range(1, W.shape[1]):
+        into.addcmul_(W[:, d : d + 1], X.T[d : d + 1])
+    return into
 
 
 def pull_back(
@@ -137,14 +151,14 @@ def pull_back(
         return by_X, FrequencySlopes(by_frequencies, by_amplitude)
     K, space = len(frequencies.amplitude), space or Workspace()
     (cosines, sines), (by_cosines, by_sines) = block.Phi.T.split(K), G.T.split(K)
-    all_frequencies = stacked(frequencies)
-    by_angle = space.take("by_angle", (len(all_frequencies), len(X)), X)
+    W = stacked(frequencies)
+    by_angle = space.take("by_angle", (len(W), len(X)), X)
     torch.mul(cosines, by_sines, out=by_angle[:K]).addcmul_(sines, by_cosines, value=-1)
     by_height = torch.mul(cosines, by_cosines, out=space.take("by_height", (K, len(X)), X)).addcmul_(sines, by_sines)
-    if block.tangent is not None:
-        torch.mul(by_height, block.tangent.T, out=by_angle[K:]).neg_()
+    if block.minus_tangent is not None:
+        torch.mul(by_height, block.minus_tangent.T, out=by_angle[K:])
     slopes = FrequencySlopes((X.T @ by_angle.T).T, by_height.sum(dim=1) / frequencies.amplitude)
-    return (all_frequencies.T @ by_angle).T, slopes
+    return (W.T @ by_angle).T, slopes
 
 
 def _fused(X: Float[Tensor, "N D"]) -> bool:

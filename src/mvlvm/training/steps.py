@@ -1,5 +1,6 @@
 """Taking steps of Adam, one at a time."""
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -89,10 +90,10 @@ class EagerSteps:
         for group in self.optimiser.param_groups if self.rate is None else []:
             group["lr"] = learning_rate
         bound = self.raise_bound(self.generator)
-        _check_finite(bound.value, self.n_taken)
+        value = _finite(bound.value.item(), self.n_taken)
         self.n_taken += 1
         parts = {name: part.item() for name, part in bound.parts().items()}
-        return [Taken(bound.value.item(), parts, self.seconds, learning_rate)]
+        return [Taken(value, parts, self.seconds, learning_rate)]
 
     def raise_bound(self, generator: torch.Generator) -> Bound:
         """Estimate the bound from draws of a generator, and move the parameters up its slope."""
@@ -103,9 +104,10 @@ class EagerSteps:
         return bound
 
 
-def _check_finite(bound: Tensor, step: int) -> None:
-    if not torch.isfinite(bound):
+def _finite(bound: float, step: int) -> float:
+    if not math.isfinite(bound):
         raise NumericalError(
-            f"The bound is {bound.item()} at step {step}; it must stay finite. "
+            f"The bound is {bound} at step {step}; it must stay finite. "
             "Lower learning_rate, or fit with dtype='float64'."
         )
+    return bound
