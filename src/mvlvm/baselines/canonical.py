@@ -1,7 +1,5 @@
 """Canonical correlations of several views."""
 
-import importlib
-
 import numpy as np
 from jaxtyping import Float
 
@@ -48,9 +46,8 @@ class MCCA(PredictsViews):
         self.random_state = random_state
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        require("cca_zoo", "Canonical correlation analysis of several views", "baselines")
+        linear = require("cca_zoo.linear", "Canonical correlation analysis of several views", "baselines")
         shrinkage = check_number(self.shrinkage, "shrinkage", positive=False)
-        linear = importlib.import_module("cca_zoo.linear")
         model = linear.MCCA(self.n_components, shrinkage=shrinkage).fit(list(views.values()))
         self._directions = dict(zip(views, model.weights_, strict=True))
         scores = self._place_some(views)
