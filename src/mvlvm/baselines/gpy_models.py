@@ -13,6 +13,7 @@ from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.baselines.global_draws import global_draws
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -74,6 +75,8 @@ class AbstractGPyModel(RebuildsViews):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         GPy = require("GPy", type(self).__name__, "baselines")
         n_rows = len(next(iter(views.values())))
+        # it starts from principal components
+        check_components(type(self).__name__, self.n_components, most_directions(np.hstack(list(views.values()))))
         with global_draws(seed):
             model = self._make(GPy, views, min(n_inducing, n_rows))
             model.optimize(messages=bool(self.verbose), max_iters=max_iter)

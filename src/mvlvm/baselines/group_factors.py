@@ -70,9 +70,7 @@ class GFA(AbstractFactorModel):
         )
         _fit(model, views)
         if model.n_iter_ >= max_iter:
-            warn_unfinished(
-                "GFA", f"took max_iter={max_iter} rounds, and its factors did not stand still to tol={tol:g}"
-            )
+            warn_unfinished("GFA", f"took max_iter={max_iter} rounds, and factors did not stand still to tol={tol:g}")
         loadings = {}
         for i, (name, W) in enumerate(zip(views, model.weights_, strict=True)):
             noise_variance = np.mean(model.posterior_samples_[f"noise_sd_{i}"] ** 2, axis=0)

@@ -11,6 +11,7 @@ from mvlvm.baselines.base import Matrices
 from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.linear_factors import AbstractFactorModel, Loadings
+from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -55,6 +56,8 @@ class MOFA(AbstractFactorModel):
 
     def _factorise(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"], dict[str, Loadings]]:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
+        # it starts from principal components
+        check_components("MOFA", self.n_components, most_directions(np.hstack(list(views.values()))))
         entry_point = require("mofapy2.run.entry_point", "MOFA", "baselines")
         # It greets on standard output,
         listener = contextlib.nullcontext() if self.verbose else contextlib.redirect_stdout(io.StringIO())

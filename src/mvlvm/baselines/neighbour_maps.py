@@ -12,6 +12,7 @@ from mvlvm import defaults
 from mvlvm.baselines.base import AbstractBaseline, Matrices, State
 from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.joining import side_by_side
+from mvlvm.baselines.sizes import check_below_rows, check_components, most_directions
 from mvlvm.checks import check_integer, check_number
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -69,6 +70,8 @@ class Isomap(AbstractNeighbourMap):
 
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
         n_neighbors = check_integer(self.n_neighbors, "n_neighbors", at_least=1)
+        check_below_rows(n_neighbors, "n_neighbors", len(Y))
+        check_components("Isomap", self.n_components, len(Y) - 1)
         with warnings.catch_warnings():
             # it joins the parts of a graph, as documented above, by changing a sparse matrix
             warnings.filterwarnings("ignore", message="The number of connected components of the neighbors graph")
@@ -111,9 +114,12 @@ class TSNE(AbstractNeighbourMap):
         self.verbose = verbose
 
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        perplexity = check_number(self.perplexity, "perplexity", positive=True)
+        check_below_rows(perplexity, "perplexity", len(Y))
+        check_components("t-SNE", self.n_components, most_directions(Y))  # it starts from principal components
         return sklearn.manifold.TSNE(
             self.n_components,
-            perplexity=check_number(self.perplexity, "perplexity", positive=True),
+            perplexity=perplexity,
             max_iter=check_integer(self.max_iter, "max_iter", at_least=250),
             learning_rate=self._checked_rate(),
             random_state=seed,
@@ -164,6 +170,7 @@ class UMAP(AbstractNeighbourMap):
         self.verbose = verbose
 
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        check_components("UMAP", self.n_components, len(Y) - 2)  # the others are constant on its graph
         max_iter = None if self.max_iter is None else check_integer(self.max_iter, "max_iter", at_least=1)
         with warnings.catch_warnings():
             # it has one more method, which is not used here and needs more packages
