@@ -13,7 +13,6 @@ from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.joining import counts_apart, counts_side_by_side
 from mvlvm.checks import check_integer, check_number
-from mvlvm.errors import NumericalError
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
 
@@ -96,8 +95,6 @@ class HPF(PlacesRows, RebuildsViews):
             produce_dicts=False,
             keep_all_objs=True,
         ).fit(coo_array(counts_side_by_side(views)))
-        if not np.isfinite(model.Theta).all():
-            raise NumericalError("Hierarchical Poisson factorisation broke down. Take another random_state.")
         self._columns, self._prior_shape = GammaFactors(model.Lambda_shp, model.Lambda_rte), shape
         return self._place(views)
 
