@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from mvlvm import baselines
+from mvlvm import NumericalError, baselines
 
 
 def two_views(seed=0, n_rows=12):
@@ -21,6 +21,25 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted():
         est.fit(two_views())
     with pytest.raises(NotFittedError):
         est.transform(two_views())
+
+
+def test_latents_that_are_not_finite_are_no_fit(monkeypatch):
+    PCA = baselines.get("PCA")
+    monkeypatch.setattr(PCA, "_learn", lambda self, views, labels, seed: np.full((12, 2), np.nan))
+    est = PCA(n_components=2)
+    with pytest.raises(NumericalError, match="PCA broke down: not all latents are finite. Take another random_state"):
+        est.fit(two_views())
+    with pytest.raises(NotFittedError):
+        est.transform(two_views())
+
+
+def test_latents_are_the_users_own():
+    """Who changes them does not change where new rows go."""
+    views = two_views()
+    est = baselines.get("MV-GPLVM-SVI")(n_components=2, n_inducing=4, max_iter=3, random_state=0).fit(views)
+    before = est.transform(views)
+    est.embedding_ *= 0
+    np.testing.assert_array_equal(est.transform(views), before)
 
 
 def test_views_of_new_rows_may_come_in_any_order():

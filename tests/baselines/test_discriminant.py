@@ -53,3 +53,11 @@ def test_classes_must_be_given_one_per_row():
         LDA().fit(Y)
     with pytest.raises(ValueError, match=r"Got an array of shape \(59,\) for 60 rows"):
         LDA().fit(Y, labels[1:])
+
+
+def test_classes_in_a_line_have_one_direction():
+    draws = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    within = np.repeat(draws.normal(size=(20, 4)), 3, axis=0)  # the same in all classes, so that only the shift is left
+    with pytest.raises(ValueError, match=r"differ along 1 direction\(s\) only. Got n_components=2"):
+        LDA(n_components=2).fit(within + 3.0 * labels[:, None] * [1, 0, 0, 0], labels)

@@ -8,6 +8,8 @@ from mvlvm.baselines.gpy_models import _surface
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
 
 GPy = pytest.importorskip("GPy")
+# a few steps are enough here
+pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
 
 
 def views_of_a_curve(seed=0, n_rows=40):

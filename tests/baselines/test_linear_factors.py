@@ -6,6 +6,9 @@ import pytest
 from mvlvm import ViewError, baselines
 from mvlvm.baselines.linear_factors import Loadings, expected_factors
 
+# a few rounds are enough here
+pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
+
 
 def some_loadings(draws, n_columns, variances):
     W = draws.normal(size=(n_columns, 2))

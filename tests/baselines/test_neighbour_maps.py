@@ -1,7 +1,10 @@
 """Maps keep neighbours together."""
 
+import warnings
+
 import numpy as np
 import pytest
+import sklearn.manifold
 
 from mvlvm import baselines
 
@@ -34,6 +37,19 @@ def test_isomap_with_everyone_a_neighbour_is_principal_components():
     for d in range(2):
         assert abs(np.corrcoef(X[:, d], U[:, d])[0, 1]) == pytest.approx(1, abs=1e-8)
     np.testing.assert_allclose(np.linalg.norm(X, axis=0), s[:2])
+
+
+def test_isomap_places_new_rows_as_scikit_learn_does():
+    views, _ = three_clusters()
+    Y = np.hstack(list(views.values()))
+    train, new = Y[::2], Y[1::2]
+    est = baselines.get("Isomap")(n_components=3, n_neighbors=4, random_state=0).fit(train)
+    np.testing.assert_allclose(est.transform(train), est.embedding_, atol=1e-8)
+    (scaling,) = est._admitted.scalings.values()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it joins parts of a graph
+        model = sklearn.manifold.Isomap(n_components=3, n_neighbors=4).fit(scaling.apply(train))
+    np.testing.assert_allclose(est.transform(new), model.transform(scaling.apply(new)), atol=1e-8)
 
 
 def test_t_sne_has_four_dimensions_if_asked():

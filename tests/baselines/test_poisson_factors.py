@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
+from scipy.sparse import coo_array
 
 from mvlvm import baselines
+from mvlvm.baselines.poisson_factors import GammaFactors, expected_row_factors
 from tests.baselines.test_topics import counts_of_two_topics
 
 pytest.importorskip("hpfrec")
@@ -41,3 +44,38 @@ def test_seed_zero_is_a_seed():
     counts = counts_of_two_topics()
     first, second = (HPF(max_iter=2, random_state=0).fit_transform(counts) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_new_rows_are_where_hpfrec_puts_them():
+    """Its training rows come to rest at the factors that rows get when columns are as they are."""
+    hpfrec = pytest.importorskip("hpfrec")
+    counts = counts_of_two_topics()
+    model = hpfrec.HPF(k=2, maxiter=2000, random_seed=1, ncores=1, use_float=False, verbose=False, reindex=False)
+    model.fit(coo_array(counts))
+    columns = GammaFactors(model.Lambda_shp, model.Lambda_rte)
+    np.testing.assert_allclose(expected_row_factors(counts, columns, 0.3), model.Theta, rtol=1e-4)
+
+
+def test_one_factor_is_at_the_mean_of_its_posterior():
+    """With known columns, a row's counts are Poisson with one rate, whose prior is a mixture of gammas."""
+    counts, beta, a = np.array([[3.0, 9.0]]), np.array([[1.0], [2.5]]), 0.3
+    certain = GammaFactors(1e8 * beta, np.full((2, 1), 1e8))
+
+    def joint(theta):
+        # xi ~ Gamma(0.3, rate 0.3), theta | xi ~ Gamma(a, rate xi), the rate integrated out
+        activity = stats.gamma(0.3, scale=1 / 0.3)
+        prior = integrate.quad(lambda xi: activity.pdf(xi) * stats.gamma.pdf(theta, a, scale=1 / xi), 0, np.inf)[0]
+        return prior * stats.poisson.pmf(counts[0], theta * beta[:, 0]).prod()
+
+    grid = np.linspace(0.5, 10, 400)
+    weights = np.array([joint(theta) for theta in grid])
+    expected = (grid * weights).sum() / weights.sum()
+    # q takes the activity for independent of the factor, which moves the mean a little
+    assert expected_row_factors(counts, certain, a)[0, 0] == pytest.approx(expected, rel=0.02)
+
+
+def test_a_row_does_not_depend_on_others_and_fits_as_in_training():
+    counts = counts_of_two_topics()
+    est = HPF(n_components=2, random_state=1).fit(counts)
+    np.testing.assert_allclose(est.transform(counts), est.embedding_)
+    np.testing.assert_allclose(est.transform(counts[7:8]), est.embedding_[7:8])

@@ -1,5 +1,7 @@
 """What the registry says of methods is what they are."""
 
+from pathlib import Path
+
 import pytest
 
 from mvlvm import MVARFLVM, baselines
@@ -31,3 +33,20 @@ def test_every_name_is_there_once():
     assert len(names) == len(set(names))
     with pytest.raises(ValueError, match="no method 'PPCA'. Known are: PCA"):
         baselines.get("PPCA")
+
+
+def documented_abilities():
+    """Give method -> whether it has transform, reconstruct and predict, by the table of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    rows = page.split("| | `transform` | `reconstruct` | `predict` |\n|---|---|---|---|\n")[1].split("\n\n")[0]
+    table = {}
+    for row in rows.splitlines():
+        names, *abilities = (cell.strip() for cell in row.strip("|").split("|"))
+        table |= dict.fromkeys(names.split(", "), tuple(cell != "" for cell in abilities))
+    return table
+
+
+def test_the_page_says_what_every_method_can_do():
+    methods = ("transform", "reconstruct", "predict")
+    real = {entry.name: tuple(method in dir(entry.estimator) for method in methods) for entry in baselines.list()}
+    assert documented_abilities() == real

@@ -8,6 +8,7 @@ from mvlvm import datasets
 from mvlvm.baselines.deep_gplvm import DGPLVM, MVDGPLVM
 from mvlvm.baselines.gplvm_svi import GPLVMSVI, MVGPLVMSVI
 from mvlvm.baselines.linear import PCA
+from mvlvm.baselines.process_stack import noise_of_each_row
 from mvlvm.baselines.stacked_model import StackedModel
 from mvlvm.evaluation import nearest_neighbour_accuracy
 from mvlvm.parameters import raw_positive
@@ -53,7 +54,7 @@ def test_the_first_layer_is_drawn_with_its_mean_and_variance():
     stack.inner[0].put_factor(torch.eye(6, dtype=torch.float64).expand(2, 6, 6))
     X = torch.tensor([[0.3, -0.4]], dtype=torch.float64).expand(20_000, 2)
     mean, variance = stack.inner[0](X[:1])
-    drawn = stack._drawn(X, draws()) - X
+    drawn = stack._drawn(X, noise_of_each_row(draws())) - X
     error = (variance[0] / len(X)).sqrt()
     assert ((drawn.mean(dim=0) - mean[0]).abs() < 4 * error).all()
     # the variance of a normal variable's estimated variance is 2 v^2 / n
@@ -103,3 +104,11 @@ def test_handwritten_digits_are_told_apart_as_in_the_paper():
     data = datasets.load("r-mnist", random_state=0)
     est = GPLVMSVI(random_state=0).fit(data.views)
     assert nearest_neighbour_accuracy(est.embedding_, data.labels) > 0.3441 - 0.05
+
+
+@pytest.mark.parametrize("estimator", [GPLVMSVI, MVDGPLVM])
+def test_where_a_new_row_goes_does_not_depend_on_others(Ys, estimator):
+    est = estimator(n_components=2, n_inducing=5, max_iter=20, random_state=0).fit([Y.numpy() for Y in Ys])
+    together = est.transform([Y.numpy()[:6] for Y in Ys])
+    alone = [est.transform([Y.numpy()[n : n + 1] for Y in Ys])[0] for n in range(6)]
+    np.testing.assert_allclose(alone, together, atol=1e-6)

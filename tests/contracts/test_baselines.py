@@ -16,8 +16,8 @@ from tests.baselines.quick import QUICK
 
 # name -> rows that are enough
 SETS = {"digits-halves": 120, "bridges": None, "r-mnist": 200}
-# our own estimators tell which columns are constant
-pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ViewWarning")
+# our own estimators tell which columns are constant, and quick fits are not finished
+pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ViewWarning", "ignore::mvlvm.ConvergenceWarning")
 
 
 def load(name):

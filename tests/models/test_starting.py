@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from mvlvm.errors import ViewError
-from mvlvm.models.starting import pca_start
+from mvlvm.models.starting import pca_start, turned_start
 from tests.mixtures import normal
 
 
@@ -54,8 +54,10 @@ def test_more_components_than_directions_are_refused(N, generator):
     root = normal((N, 2), generator)
     root = root - root.mean(dim=0)
     views = [root @ normal((2, M), generator) for M in (4, 6)]
-    with pytest.raises(ViewError, match=r"n_components=3 is too large.*rank 2.*n_components <= 2"):
+    with pytest.raises(ViewError, match=r"n_components=3 is too large.*rank 2.*n_components <= 2\.$"):
         pca_start(views, 3)
+    with pytest.raises(ViewError, match="n_components <= 2, or pass an array as init"):
+        turned_start(views, 3)
 
 
 def test_gaps_are_filled_by_the_components_themselves(generator):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.baselines import storage
 from mvlvm.baselines.admitting import Admitted, Kind, admit, admit_new
 from mvlvm.checks import check_integer
-from mvlvm.errors import ViewError
+from mvlvm.errors import NumericalError, ViewError
 from mvlvm.randomness import RandomStateLike, seed_from
 
 Matrices = Mapping[str, Float[np.ndarray, "N _"]]
@@ -77,6 +77,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         Raises:
             ViewError: the views cannot be used, or not by this method.
             ValueError: a parameter has a wrong value.
+            NumericalError: the computation broke down.
             ModuleNotFoundError: a package is missing; the message says how to install it.
         """
         check_integer(self.n_components, "n_components", at_least=1)
@@ -86,7 +87,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         vars(self).pop("embedding_", None)  # a fit that fails leaves nothing that looks fitted
         self._adopt(admitted)
         embedding = self._learn(admitted.matrices, labels, seed_from(self.random_state))
-        self.embedding_ = np.ascontiguousarray(embedding, dtype=np.float64)
+        self.embedding_ = self._checked(embedding)
         return self
 
     def fit_transform(self, views: Any, y: Any = None) -> Float[np.ndarray, "N D"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -133,6 +134,15 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         """Check new rows, and give them as `_learn` got its own."""
         check_is_fitted(self)
         return admit_new(views, self._admitted, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+
+    def _checked(self, embedding: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+        """Give latents that are the user's own to change, or say that there are none."""
+        if not np.isfinite(embedding).all():
+            raise NumericalError(
+                f"{type(self).__name__} broke down: not all latents are finite. Take another random_state, or a lower "
+                "learning_rate where there is one."
+            )
+        return np.array(embedding, dtype=np.float64, order="C")
 
     def _check_views_are_enough(self, names: list[str]) -> None:
         if len(names) < self.fewest_views:

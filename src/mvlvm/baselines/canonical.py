@@ -1,13 +1,12 @@
 """Canonical correlations of several views."""
 
-import importlib
-
 import numpy as np
 from jaxtyping import Float
 
 from mvlvm import defaults
 from mvlvm.baselines.abilities import PredictsViews
 from mvlvm.baselines.base import Matrices, State
+from mvlvm.baselines.sizes import check_components, most_common_directions
 from mvlvm.checks import check_number
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -23,7 +22,7 @@ class MCCA(PredictsViews):
     there by least squares.
 
     Args:
-        n_components: latent dimensions, D; at most as many as the narrowest view has columns.
+        n_components: latent dimensions, D; fewer than rows, and at most as many as the narrowest view has columns.
         shrinkage: c, from 0, canonical correlations, to 1, partial least squares. Where views have more columns than
             rows, 0 finds perfect correlations in anything.
         random_state: there for the common interface; nothing is drawn.
@@ -48,9 +47,9 @@ class MCCA(PredictsViews):
         self.random_state = random_state
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        require("cca_zoo", "Canonical correlation analysis of several views", "baselines")
+        linear = require("cca_zoo.linear", "Canonical correlation analysis of several views", "baselines")
+        check_components("MCCA", self.n_components, most_common_directions(views))
         shrinkage = check_number(self.shrinkage, "shrinkage", positive=False)
-        linear = importlib.import_module("cca_zoo.linear")
         model = linear.MCCA(self.n_components, shrinkage=shrinkage).fit(list(views.values()))
         self._directions = dict(zip(views, model.weights_, strict=True))
         scores = self._place_some(views)

@@ -40,6 +40,7 @@ class LinearDiscriminant(PlacesRows):
         assert labels is not None
         _check_classes(labels, Y, self.n_components)
         model = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(n_components=self.n_components).fit(Y, labels)
+        _check_directions(model.scalings_.shape[1], self.n_components)
         self._mean, self._directions = model.xbar_, model.scalings_[:, : self.n_components]
         return self._place(views)
 
@@ -65,4 +66,12 @@ def _check_classes(labels: Shaped[np.ndarray, "..."], Y: Float[np.ndarray, "N M"
             "Linear discriminant analysis gives at most one component less than there are classes, and at most one per "
             f"column. Got n_components={n_components} for {n_classes} classes and {Y.shape[1]} columns, which allow "
             f"{most}. Lower n_components, or take PCA, which needs no classes."
+        )
+
+
+def _check_directions(n_found: int, n_components: int) -> None:
+    if n_found < n_components:
+        raise ValueError(
+            f"The means of the classes differ along {n_found} direction(s) only. Got n_components={n_components}. "
+            f"Give n_components <= {n_found}, or take PCA, which needs no classes."
         )

@@ -10,14 +10,18 @@ from scipy.spatial.distance import cdist
 from mvlvm import defaults
 from mvlvm.baselines.abilities import RebuildsViews
 from mvlvm.baselines.base import Matrices, State
+from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.baselines.global_draws import global_draws
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
 
 # GPy's examples take 10 to 40.
 _N_INDUCING = 25
+# What it says of its optimiser in the end.
+_CONVERGED = "Converged"
 
 
 class Surface(NamedTuple):
@@ -71,9 +75,16 @@ class AbstractGPyModel(RebuildsViews):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         GPy = require("GPy", type(self).__name__, "baselines")
         n_rows = len(next(iter(views.values())))
+        # it starts from principal components
+        check_components(type(self).__name__, self.n_components, most_directions(np.hstack(list(views.values()))))
         with global_draws(seed):
             model = self._make(GPy, views, min(n_inducing, n_rows))
             model.optimize(messages=bool(self.verbose), max_iters=max_iter)
+        run = model.optimization_runs[-1]
+        if run.status != _CONVERGED:
+            warn_unfinished(
+                type(self).__name__, f"ended at max_iter={max_iter} or before, not converged: {run.status.lower()}"
+            )
         self._surfaces = self._surfaces_of(model, views)
         return np.array(model.X.mean)
 
@@ -101,7 +112,7 @@ class BGPLVM(AbstractGPyModel):
     Args:
         n_components: latent dimensions, D.
         n_inducing: inducing places; no more than rows are used.
-        max_iter: steps of L-BFGS at most.
+        max_iter: evaluations of the bound by L-BFGS at most; a `ConvergenceWarning` says if they were too few.
         random_state: of the start.
         verbose: 1 prints progress.
 
@@ -131,7 +142,7 @@ class MRD(AbstractGPyModel):
     Args:
         n_components: latent dimensions, D.
         n_inducing: inducing places; no more than rows are used.
-        max_iter: steps of L-BFGS at most.
+        max_iter: evaluations of the bound by L-BFGS at most; a `ConvergenceWarning` says if they were too few.
         random_state: of the start.
         verbose: 1 prints progress.
 

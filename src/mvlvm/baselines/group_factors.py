@@ -1,16 +1,18 @@
 """Group factor analysis."""
 
-import importlib
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mvlvm import defaults
 from mvlvm.baselines.base import Matrices
+from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.baselines.global_draws import small_seed
 from mvlvm.baselines.linear_factors import AbstractFactorModel, Loadings
 from mvlvm.checks import check_integer, check_number
+from mvlvm.errors import NumericalError
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
 
@@ -29,7 +31,8 @@ class GFA(AbstractFactorModel):
     Args:
         n_components: factors, D.
         max_iter: rounds of coordinate ascent at most.
-        tol: relative change of the factors below which they stand still; they must do so for 1000 rounds.
+        tol: relative change of the factors below which they stand still; they must do so for 1000 rounds. If they do
+            not within `max_iter`, a `ConvergenceWarning` says so.
         random_state: of the start.
 
     Attributes:
@@ -54,21 +57,35 @@ class GFA(AbstractFactorModel):
         self.random_state = random_state
 
     def _factorise(self, views: Matrices, seed: int) -> tuple[None, dict[str, Loadings]]:
-        require("cca_zoo", "Group factor analysis", "baselines")
-        model = importlib.import_module("cca_zoo.probabilistic").GFA(
+        probabilistic = require("cca_zoo.probabilistic", "Group factor analysis", "baselines")
+        max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
+        tol = check_number(self.tol, "tol", positive=True)
+        model = probabilistic.GFA(
             self.n_components,
-            max_iter=check_integer(self.max_iter, "max_iter", at_least=1),
-            tol=check_number(self.tol, "tol", positive=True),
+            max_iter=max_iter,
+            tol=tol,
             drop_k=False,
             n_posterior_samples=_N_DRAWS,
             random_state=small_seed(seed),
         )
-        with warnings.catch_warnings():
-            # max_iter is the usual way to end: standing still takes 1000 rounds more
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(list(views.values()))
+        _fit(model, views)
+        if model.n_iter_ >= max_iter:
+            warn_unfinished("GFA", f"took max_iter={max_iter} rounds, and factors did not stand still to tol={tol:g}")
         loadings = {}
         for i, (name, W) in enumerate(zip(views, model.weights_, strict=True)):
             noise_variance = np.mean(model.posterior_samples_[f"noise_sd_{i}"] ** 2, axis=0)
             loadings[name] = Loadings(W, np.zeros_like(W), 1 / noise_variance)
         return None, loadings
+
+
+def _fit(model: Any, views: Matrices) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is said in our own words, as our own warning
+        try:
+            model.fit(list(views.values()))
+        except np.linalg.LinAlgError as error:
+            raise NumericalError(
+                f"Group factor analysis broke down: {error}. A view that {model.n_components} factors explain without "
+                "any noise, such as one of classes, does that. Give fewer n_components, leave the view out, or take "
+                "MOFA or NGMVLVM."
+            ) from error

@@ -9,9 +9,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.shapes import Scalar
 from mvlvm.training.config import TrainConfig
+from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
 from mvlvm.training.progress import progress_bar, silent
 
@@ -51,6 +53,10 @@ def raise_bound(
         history = train(
             module.parameters(), lambda draws: PlainBound(bound(draws)), config, generator, watch=watch
         )  # fmt: skip
+    if history.stop_reason is StopReason.INTERRUPTED:
+        warn_unfinished(
+            "Training", f"was interrupted after {len(history.bound)} of {max_iter} steps", "Fit again for more."
+        )
     return list(history.bound)
 
 

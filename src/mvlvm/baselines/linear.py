@@ -9,6 +9,7 @@ from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.global_draws import small_seed
 from mvlvm.baselines.joining import apart, side_by_side
+from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.randomness import RandomStateLike
 
 
@@ -16,7 +17,7 @@ class PCA(PlacesRows, RebuildsViews):
     """Principal component analysis of all views side by side, each standardised and of the same total variance.
 
     Args:
-        n_components: latent dimensions, D.
+        n_components: latent dimensions, D; fewer than rows, and at most as many as columns.
         random_state: of the solver where data are large.
 
     Attributes:
@@ -32,6 +33,7 @@ class PCA(PlacesRows, RebuildsViews):
 
     def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         Y = side_by_side(views)
+        check_components("PCA", self.n_components, most_directions(Y))
         model = sklearn.decomposition.PCA(self.n_components, random_state=small_seed(seed))
         scores = model.fit_transform(Y)
         self._directions = np.asarray(model.components_)

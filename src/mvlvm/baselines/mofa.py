@@ -1,7 +1,6 @@
 """MOFA, multi-omics factor analysis."""
 
 import contextlib
-import importlib
 import io
 
 import numpy as np
@@ -9,8 +8,10 @@ from jaxtyping import Float
 
 from mvlvm import defaults
 from mvlvm.baselines.base import Matrices
+from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.linear_factors import AbstractFactorModel, Loadings
+from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -26,7 +27,8 @@ class MOFA(AbstractFactorModel):
 
     Args:
         n_components: factors, D.
-        max_iter: rounds of coordinate ascent at most; it ends when the bound is flat.
+        max_iter: rounds of coordinate ascent at most; it ends when the bound is flat. If it is not by then, a
+            `ConvergenceWarning` says so.
         random_state: of the start.
         verbose: 1 prints what mofapy2 has to say.
 
@@ -54,8 +56,9 @@ class MOFA(AbstractFactorModel):
 
     def _factorise(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"], dict[str, Loadings]]:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        require("mofapy2", "MOFA", "baselines")
-        entry_point = importlib.import_module("mofapy2.run.entry_point")
+        # it starts from principal components
+        check_components("MOFA", self.n_components, most_directions(np.hstack(list(views.values()))))
+        entry_point = require("mofapy2.run.entry_point", "MOFA", "baselines")
         # It greets on standard output,
         listener = contextlib.nullcontext() if self.verbose else contextlib.redirect_stdout(io.StringIO())
         # and its bound takes the logarithm of shares that are 0, whose terms it then leaves out
@@ -67,6 +70,8 @@ class MOFA(AbstractFactorModel):
             run.set_train_options(iter=max_iter, seed=small_seed(seed), quiet=not self.verbose)
             run.build()
             run.run()
+        if len(run.model.getTrainingStats()["elbo"]) >= max_iter:  # it is cut where the bound is flat
+            warn_unfinished("MOFA", f"took max_iter={max_iter} rounds, and its bound was not flat")
         nodes = run.model.nodes
         weights, precisions = nodes["W"].getExpectations(), nodes["Tau"].getExpectation()
         loadings = {

@@ -1,4 +1,4 @@
-"""Maps that keep neighbours together. They have no way back to the views, and new rows need a new map."""
+"""Maps on which neighbours attract each other. They have no way back to the views, and new rows need a new map."""
 
 import warnings
 from abc import abstractmethod
@@ -12,6 +12,7 @@ from mvlvm import defaults
 from mvlvm.baselines.base import AbstractBaseline, Matrices, State
 from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.joining import side_by_side
+from mvlvm.baselines.sizes import check_below_rows, check_components, most_directions
 from mvlvm.checks import check_integer, check_number
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
@@ -37,43 +38,6 @@ class AbstractNeighbourMap(AbstractBaseline):
 
     def _restore(self, state: State) -> None:
         del state
-
-
-class Isomap(AbstractNeighbourMap):
-    """Isomap of all views side by side: distances on the map are those along the graph of nearest neighbours.
-
-    Where the graph falls apart, its parts are joined at their nearest rows.
-
-    Args:
-        n_components: latent dimensions, D.
-        n_neighbors: neighbours of a row in the graph.
-        random_state: of the eigensolver where there are many rows.
-
-    Attributes:
-        embedding_: (N, D) the map.
-
-    References:
-        Tenenbaum, de Silva, Langford. A global geometric framework for nonlinear dimensionality reduction.
-        Science 2000.
-    """
-
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        n_neighbors: int = 5,
-        random_state: RandomStateLike = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
-
-    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
-        n_neighbors = check_integer(self.n_neighbors, "n_neighbors", at_least=1)
-        with warnings.catch_warnings():
-            # it joins the parts of a graph, as documented above, by changing a sparse matrix
-            warnings.filterwarnings("ignore", message="The number of connected components of the neighbors graph")
-            warnings.filterwarnings("ignore", message="Changing the sparsity structure")
-            return sklearn.manifold.Isomap(n_components=self.n_components, n_neighbors=n_neighbors).fit_transform(Y)
 
 
 class TSNE(AbstractNeighbourMap):
@@ -111,9 +75,12 @@ class TSNE(AbstractNeighbourMap):
         self.verbose = verbose
 
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        perplexity = check_number(self.perplexity, "perplexity", positive=True)
+        check_below_rows(perplexity, "perplexity", len(Y))
+        check_components("t-SNE", self.n_components, most_directions(Y))  # it starts from principal components
         return sklearn.manifold.TSNE(
             self.n_components,
-            perplexity=check_number(self.perplexity, "perplexity", positive=True),
+            perplexity=perplexity,
             max_iter=check_integer(self.max_iter, "max_iter", at_least=250),
             learning_rate=self._checked_rate(),
             random_state=seed,
@@ -164,6 +131,7 @@ class UMAP(AbstractNeighbourMap):
         self.verbose = verbose
 
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        check_components("UMAP", self.n_components, len(Y) - 2)  # the others are constant on its graph
         max_iter = None if self.max_iter is None else check_integer(self.max_iter, "max_iter", at_least=1)
         with warnings.catch_warnings():
             # it has one more method, which is not used here and needs more packages

@@ -1,34 +1,55 @@
 """Hierarchical Poisson factorisation: counts as sums of products of positive factors."""
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float
 from scipy.sparse import coo_array
+from scipy.special import digamma
 
 from mvlvm import defaults
-from mvlvm.baselines.abilities import RebuildsViews
+from mvlvm.baselines.abilities import PlacesRows, RebuildsViews
 from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.joining import counts_apart, counts_side_by_side
 from mvlvm.checks import check_integer, check_number
-from mvlvm.errors import NumericalError
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.optional import require
 
 # hpfrec takes a seed of 31 bits, and 0 for no seed.
 _SEEDS = 2**31 - 1
 _ROUNDS_BETWEEN_CHECKS = 10
+# Shape and rate of the activity of a row, a' and a'/b' of the paper, where hpfrec has them.
+_ACTIVITY_SHAPE, _ACTIVITY_RATE = 0.3, 0.3
+# The factors of a row stand still when they move by less than this share of their sum.
+_STILL = 1e-6
+_MOST_ROUNDS = 1000
 
 
-class HPF(RebuildsViews):
+class GammaFactors(NamedTuple):
+    """Gamma distributions of the factors of columns."""
+
+    shape: Float[np.ndarray, "M D"]
+    rate: Float[np.ndarray, "M D"]
+
+    @property
+    def mean(self) -> Float[np.ndarray, "M D"]:
+        """What is expected of them."""
+        return self.shape / self.rate
+
+
+class HPF(PlacesRows, RebuildsViews):
     r"""Hierarchical Poisson factorisation of counts, those of all views side by side as they are.
 
     A count is Poisson with mean $\theta_n^\top \beta_m$; rows have gamma factors $\theta_n$ with an activity of their
-    own, columns gamma factors $\beta_m$ with a popularity. The latents are the expected factors of the rows.
+    own, columns gamma factors $\beta_m$ with a popularity. Variational inference by hpfrec starts from random factors,
+    and the result depends on them: several seeds are worth a try. The latents are the expected factors of the rows; all
+    rows, new ones too, are placed given the factors of the columns.
 
     Args:
         n_components: factors, D.
         shape: of the gamma priors of factors; below one, most are to be small.
-        max_iter: rounds of coordinate ascent.
+        max_iter: rounds of coordinate ascent; all of them are taken.
         random_state: of the start.
         verbose: 1 prints the rounds.
 
@@ -72,18 +93,52 @@ class HPF(RebuildsViews):
             verbose=bool(self.verbose),
             keep_data=False,
             produce_dicts=False,
-            keep_all_objs=False,
+            keep_all_objs=True,
         ).fit(coo_array(counts_side_by_side(views)))
-        if not np.isfinite(model.Theta).all():
-            raise NumericalError("Hierarchical Poisson factorisation broke down. Take another random_state.")
-        self._columns = {name: part.T for name, part in counts_apart(model.Beta.T, self._widths).items()}
-        return model.Theta
+        self._columns, self._prior_shape = GammaFactors(model.Lambda_shp, model.Lambda_rte), shape
+        return self._place(views)
+
+    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        return expected_row_factors(counts_side_by_side(views), self._columns, self._prior_shape)
 
     def _rebuild(self, latents: Float[np.ndarray, "N D"]) -> dict[str, Float[np.ndarray, "N _"]]:
-        return {name: latents @ factors.T for name, factors in self._columns.items()}
+        return counts_apart(latents @ self._columns.mean.T, self._widths)
 
     def _state(self) -> State:
-        return {f"columns.{i}": factors for i, factors in enumerate(self._columns.values())}
+        return self._columns._asdict() | {"prior_shape": np.array(self._prior_shape)}
 
     def _restore(self, state: State) -> None:
-        self._columns = {name: state[f"columns.{i}"] for i, name in enumerate(self.view_names_)}
+        self._columns = GammaFactors(state["shape"], state["rate"])
+        self._prior_shape = float(state["prior_shape"])
+
+
+def expected_row_factors(
+    counts: Float[np.ndarray, "K M"], columns: GammaFactors, prior_shape: float
+) -> Float[np.ndarray, "K D"]:
+    r"""Give the expected factors of rows, by their variational posterior Gamma(g, h), with the columns as they are.
+
+    $$ g_{nd} = a + \sum_m c_{nm} \frac{t_{nd} b_{md}}{\sum_e t_{ne} b_{me}}, \qquad
+       h_{nd} = \frac{a' + D a}{a'/b' + \sum_e g_{ne} / h_{ne}} + \sum_m \mathrm{E} \beta_{md}, \qquad
+       t = e^{\mathrm{E} \log \theta}, \; b = e^{\mathrm{E} \log \beta} $$
+
+    is repeated until it stands still: figure 4 of the paper, for users.
+
+    Args:
+        counts: of rows.
+        columns: the factors of columns.
+        prior_shape: of the rows' factors, a.
+    """
+    b, total, D = np.exp(digamma(columns.shape)) / columns.rate, columns.mean.sum(0), columns.rate.shape[1]
+    g, h = np.ones((len(counts), D)), np.ones((len(counts), D)) + total
+    moving = np.arange(len(counts))
+    for _ in range(_MOST_ROUNDS):
+        before, rate = g[moving], h[moving]
+        t = np.exp(digamma(before)) / rate
+        # a column that no factor can give has no counts to be shared out
+        g[moving] = prior_shape + t * ((counts[moving] / np.maximum(t @ b.T, np.finfo(float).tiny)) @ b)
+        activity = (_ACTIVITY_SHAPE + D * prior_shape) / (_ACTIVITY_RATE + (g[moving] / rate).sum(1, keepdims=True))
+        h[moving] = activity + total
+        moving = moving[np.abs(g[moving] - before).sum(1) > _STILL * before.sum(1)]
+        if not len(moving):
+            break
+    return g / h

@@ -1,6 +1,7 @@
 """One view as sparse Gaussian processes on top of each other: of one layer, or deep."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -11,9 +12,21 @@ from mvlvm.baselines.sparse_process import SparseProcess
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 
+# Gives standard normal noise of the shape of some latents.
+Noise = Callable[[Float[Tensor, "N D"]], Float[Tensor, "N D"]]
 # A deep view starts as a shallow one: its inner layers change next to nothing, and may change something.
 _INNER_VARIANCE = 0.1
 _INNER_SPREAD = 1e-3
+
+
+def noise_of_each_row(generator: torch.Generator) -> Noise:
+    """Draw anew for every row, as training does."""
+    return lambda like: torch.randn(like.shape, generator=generator, dtype=like.dtype)
+
+
+def noise_of_all_rows(generator: torch.Generator) -> Noise:
+    """Draw once for all rows, so that what becomes of one does not depend on who else is there."""
+    return lambda like: torch.randn(1, like.shape[1], generator=generator, dtype=like.dtype).expand_as(like)
 
 
 class ProcessStack(nn.Module):
@@ -45,14 +58,14 @@ class ProcessStack(nn.Module):
         return positive(self.raw_noise_variance)
 
     def expected_log_likelihood(
-        self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"], generator: torch.Generator
+        self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"], noise: Noise
     ) -> Float[Tensor, " N"]:
         r"""Give $E_q \log p(y | f)$ of every row: exact for the last layer, with one draw of every inner one.
 
         $$ -\tfrac12 \sum_m \Big( \log 2\pi s + \frac{(y_m - \mu_m)^2 + \sigma^2}{s} \Big) $$
         """
         s, M = self.noise_variance, Y.shape[1]
-        mean, variance = self.last(self._drawn(X, generator))
+        mean, variance = self.last(self._drawn(X, noise))
         squares = (Y - mean).square().sum(dim=1) + M * variance[:, 0]
         return -0.5 * (M * (2 * math.pi * s).log() + squares / s)
 
@@ -72,9 +85,8 @@ class ProcessStack(nn.Module):
         """Start the last layer where it is best for a view, given latents, and inner layers that change nothing."""
         self.last.settle(X, Y, self.noise_variance)
 
-    def _drawn(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N D"]:
+    def _drawn(self, X: Float[Tensor, "N D"], noise: Noise) -> Float[Tensor, "N D"]:
         for layer in self.inner:
             mean, variance = layer(X)
-            eps = torch.randn(X.shape, generator=generator, dtype=X.dtype)
-            X = X + mean + variance.sqrt() * eps
+            X = X + mean + variance.sqrt() * noise(X)
         return X

@@ -69,7 +69,7 @@ ENTRIES = (
     _one_view("PCA", "linear:PCA"),
     _one_view("linear discriminant analysis", "discriminant:LinearDiscriminant"),
     _one_view("latent Dirichlet allocation", "topics:LatentDirichlet"),
-    _one_view("Isomap", "neighbour_maps:Isomap"),
+    _one_view("Isomap", "isomap:Isomap"),
     _one_view("t-SNE", "neighbour_maps:TSNE"),
     _one_view("UMAP", "neighbour_maps:UMAP", "umap"),
     _one_view("HPF", "poisson_factors:HPF", "hpfrec"),

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.baselines.learning import raise_bound, some_rows
-from mvlvm.baselines.process_stack import ProcessStack
+from mvlvm.baselines.process_stack import Noise, ProcessStack, noise_of_all_rows, noise_of_each_row
 from mvlvm.evidence.latent_kl import latent_kl
 from mvlvm.evidence.row_density import pairwise_row_log_density
 from mvlvm.models.latent import GaussianLatent
@@ -47,7 +47,7 @@ class StackedModel(nn.Module):
         self, Ys: Sequence[Float[Tensor, "N _"]], rows: Int[Tensor, " B"], generator: torch.Generator
     ) -> Scalar:  # fmt: skip
         """Estimate the bound on the log evidence of all views from some rows and one draw of their latents."""
-        of_rows = rows_bound(self.latent, self.each, Ys, rows, generator)
+        of_rows = rows_bound(self.latent, self.each, Ys, rows, noise_of_each_row(generator))
         return len(self.latent.mean) / len(rows) * of_rows - sum(stack.kl() for stack in self.each)
 
     def learn(
@@ -88,7 +88,7 @@ class StackedModel(nn.Module):
         latent = GaussianLatent(X[best], defaults.START_LATENT_STD)
         rows = torch.arange(len(latent.mean))
         raise_bound(
-            latent, lambda draws: rows_bound(latent, stacks, Ys, rows, draws),
+            latent, lambda draws: rows_bound(latent, stacks, Ys, rows, noise_of_all_rows(draws)),
             max_iter=_PLACING_STEPS, learning_rate=_PLACING_RATE, seed=0,
         )  # fmt: skip
         return latent.mean.detach()
@@ -99,12 +99,12 @@ def rows_bound(
     stacks: Sequence[ProcessStack],
     Ys: Sequence[Float[Tensor, "N _"]],
     rows: Int[Tensor, " B"],
-    generator: torch.Generator,
+    noise: Noise,
 ) -> Scalar:
     """Estimate what some rows add to the bound: their expected log likelihood less the divergence of their latents."""
     mean, std = latent.mean[rows], latent.std[rows]
-    X = mean + std * torch.randn(mean.shape, generator=generator, dtype=mean.dtype)
-    fits = [stack.expected_log_likelihood(X, Y[rows], generator).sum() for stack, Y in zip(stacks, Ys, strict=True)]
+    X = mean + std * noise(mean)
+    fits = [stack.expected_log_likelihood(X, Y[rows], noise).sum() for stack, Y in zip(stacks, Ys, strict=True)]
     return sum(fits, start=-latent_kl(mean, std))
 
 

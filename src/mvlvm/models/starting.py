@@ -18,6 +18,8 @@ RANK_TOLERANCE = 1e-6
 # A start need not be exact: gaps are filled until they change by less than a hundredth, and not for ever.
 _COMPLETION_ROUNDS = 50
 _COMPLETION_TOLERANCE = 1e-2
+# What estimators offer whose start can be chosen.
+_OR_ELSE = ", or pass an array as init"
 # Two dimensions are a picture, which shows the same however it is turned; more are read axis by axis.
 _MOST_TO_LOOK_AT = 2
 
@@ -44,7 +46,7 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     Raises:
         ViewError: the views together have fewer than D directions.
     """
-    return unit_variance(_components(of_unit_norm(Ys, n_components), n_components))
+    return unit_variance(_components(of_unit_norm(Ys, n_components), n_components, or_else=""))
 
 
 def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
@@ -94,19 +96,19 @@ def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
-def _components(filled: JoinedColumns, n_components: int) -> Float[Tensor, "N D"]:
+def _components(filled: JoinedColumns, n_components: int, *, or_else: str = _OR_ELSE) -> Float[Tensor, "N D"]:
     left, singular_values = filled.leading_left_vectors(n_components)
-    _check_rank(singular_values, n_components)
+    _check_rank(singular_values, n_components, or_else)
     return left
 
 
-def _check_rank(singular_values: Float[Tensor, " n"], n_components: int) -> None:
+def _check_rank(singular_values: Float[Tensor, " n"], n_components: int, or_else: str = _OR_ELSE) -> None:
     rank = int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
     if rank < n_components:
         raise ViewError(
             f"n_components={n_components} is too large for the PCA start: the centred views together have rank {rank}, "
             f"not counting directions below {RANK_TOLERANCE:g} of the largest. "
-            f"Give n_components <= {rank}, or pass an array as init."
+            f"Give n_components <= {rank}{or_else}."
         )
 
 
