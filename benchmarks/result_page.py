@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from cells import Cell
-from mvlvm.benchmarks.markdown import filled, markdown
+from mvlvm.records.markdown import filled, markdown
 
 _NOTHING = "-"
 TRIAL = """

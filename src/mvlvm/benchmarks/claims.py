@@ -7,12 +7,12 @@ from statistics import median
 from mvlvm import defaults
 from mvlvm.benchmarks.curve import first_to_reach
 from mvlvm.benchmarks.data import MNIST_WITH_LABELS, DataSpec
-from mvlvm.benchmarks.markdown import duration, size
 from mvlvm.benchmarks.naive import PAPER_LEARNING_RATE
 from mvlvm.benchmarks.plan import CUDA, GPU_TARGET, MNIST_TARGET, N_MNIST, R_MNIST_TARGET, tasks_of
 from mvlvm.benchmarks.results import Results
 from mvlvm.benchmarks.standing import standings
 from mvlvm.benchmarks.task import Task
+from mvlvm.records.markdown import duration, size
 
 
 @dataclass(frozen=True)

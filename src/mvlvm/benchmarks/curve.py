@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.benchmarks.data import Data
-from mvlvm.benchmarks.machine import wait_for
 from mvlvm.benchmarks.naive import scaled_views
 from mvlvm.benchmarks.own import estimator, naive_model, quietly
 from mvlvm.benchmarks.task import Task
 from mvlvm.evaluation import nearest_neighbour_accuracy
+from mvlvm.records.machine import wait_for
 
 Point = dict[str, float | int]
 

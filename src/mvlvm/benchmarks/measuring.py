@@ -11,12 +11,12 @@ from mvlvm.benchmarks.curve import quality_curve
 from mvlvm.benchmarks.data import LOW_RANK, Data, DataSpec, load_data
 from mvlvm.benchmarks.fitted import Fitted, ViewArrays, standardised
 from mvlvm.benchmarks.growth import seconds_per_step
-from mvlvm.benchmarks.machine import wait_for
 from mvlvm.benchmarks.memory import peak_memory
 from mvlvm.benchmarks.methods import METHODS
 from mvlvm.benchmarks.parts import profile_step
 from mvlvm.benchmarks.task import Task
 from mvlvm.evaluation import nearest_neighbour_accuracy
+from mvlvm.records.machine import wait_for
 
 Numbers = dict[str, Any]
 

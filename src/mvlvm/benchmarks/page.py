@@ -5,10 +5,10 @@ from statistics import median
 
 from mvlvm.benchmarks.claims import all_claims
 from mvlvm.benchmarks.figures import AXES
-from mvlvm.benchmarks.markdown import duration, filled, markdown, size
 from mvlvm.benchmarks.page_peers import peers_section, walltime_section
 from mvlvm.benchmarks.results import DEVICES, Results
 from mvlvm.benchmarks.task import DONE, Outcome
+from mvlvm.records.markdown import duration, filled, markdown, size
 
 _TITLES = {"cpu": "On a processor", "cuda": "On a GPU"}
 _INTRODUCTION = """

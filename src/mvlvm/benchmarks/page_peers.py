@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from mvlvm.benchmarks.markdown import duration, filled, markdown, size
 from mvlvm.benchmarks.methods import METHODS
 from mvlvm.benchmarks.results import Results
 from mvlvm.benchmarks.standing import Standing, standings
 from mvlvm.benchmarks.task import DONE, STOPPED, Outcome
+from mvlvm.records.markdown import duration, filled, markdown, size
 
 _NOTHING = "-"
 _HOW = """

@@ -14,9 +14,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from mvlvm.benchmarks.fitted import ViewArrays
 from mvlvm.benchmarks.growth import seconds_per_step
-from mvlvm.benchmarks.machine import wait_for
 from mvlvm.benchmarks.task import Task
 from mvlvm.benchmarks.untrained import ready_to_train
+from mvlvm.records.machine import wait_for
 from mvlvm.training.history import History
 
 # Words in the names of operators and kernels, in the order in which they are looked for.

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import mvlvm
-from mvlvm.benchmarks.lines import append_line, read_lines
-from mvlvm.benchmarks.machine import describe_machine
 from mvlvm.benchmarks.task import DONE, FAILED, SKIPPED, STOPPED, Key, Outcome, Task
 from mvlvm.benchmarks.worker import MARK
+from mvlvm.records.lines import append_line, read_lines
+from mvlvm.records.machine import describe_machine
 
 # A process has this much time beyond its task's limit to load its data, warm up, and judge what it found.
 _GRACE_S = 120.0

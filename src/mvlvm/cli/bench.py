@@ -56,9 +56,9 @@ def _tasks(
     session: "Session", only: Sequence[str] | None, methods: Sequence[str] | None, device: str, limit: float | None
 ) -> "list[Task]":
     """Give what is to be run, or end with what is wrong."""
-    from mvlvm.benchmarks.machine import choose_device
     from mvlvm.benchmarks.methods import METHODS
     from mvlvm.benchmarks.plan import EXPERIMENTS, plan_for
+    from mvlvm.records.machine import choose_device
 
     asked = [name.strip() for part in only or EXPERIMENTS for name in part.split(",")]
     for what, given, known in (("--only", asked, EXPERIMENTS), ("--method", methods or [], METHODS)):
@@ -93,7 +93,7 @@ def _merge(session: "Session", files: Sequence[Path], console: Console) -> None:
 
 def _line(outcome: "Outcome") -> str:
     """Give an outcome in one line: what was measured, and its first numbers."""
-    from mvlvm.benchmarks.markdown import duration, size
+    from mvlvm.records.markdown import duration, size
 
     task, numbers, said = outcome.task, outcome.numbers, []
     if "seconds_per_step" in numbers:

@@ -1,0 +1,60 @@
+"""What an experiment is: cells to run, what is measured in one, and the page made of all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mvlvm.experiments.found import Found
+from mvlvm.experiments.pages import Page
+from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
+from mvlvm.experiments.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One table or figure.
+
+    Attributes:
+        name: what users call it.
+        title: what it shows.
+        source: where it stands in the paper, or that it does not.
+        grids: effort -> the cells it consists of, seeds left open.
+        measure: gives the numbers of a cell.
+        write: makes its page of what was found.
+        most_seeds: seeds that make sense; figures of single fits need one.
+    """
+
+    name: str
+    title: str
+    source: str
+    grids: Mapping[Effort, Sequence[Grid]]
+    measure: Callable[[Cell], Measured]
+    write: Callable[[Found], Page]
+    most_seeds: int | None = None
+
+    def cells(self, effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+        """Give all cells, seed by seed, so that a run that is stopped has whole tables of fewer seeds."""
+        seeds = seeds[: self.most_seeds]
+        return [
+            Cell(experiment=self.name, data=data, method=method, seed=seed, effort=effort, at=tuple(at.items()))
+            for seed in seeds
+            for grid in self.grids[effort]
+            for data, method, at in grid
+        ]
+
+    def found(self, effort: Effort, store: Store) -> Found:
+        """Give what has been found so far."""
+        records = [r for r in store.read().values() if (r.cell.experiment, r.cell.effort) == (self.name, effort)]
+        return Found(self.name, effort, self.data, self.methods, records, store)
+
+    @property
+    def data(self) -> list[str]:
+        """The data sets, in order."""
+        return self._all(lambda grid: grid.data)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, in order."""
+        return self._all(lambda grid: grid.methods)
+
+    def _all(self, names: Callable[[Grid], Sequence[str]]) -> list[str]:
+        return list(dict.fromkeys(name for grids in self.grids.values() for grid in grids for name in names(grid)))

@@ -1,0 +1,59 @@
+"""Pages of results: tables as Markdown and CSV, figures as PNG and SVG, what failed, and the command that made it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.found import Found
+from mvlvm.records.markdown import filled
+
+
+def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]:
+    """Write the page of an experiment, and give the paths of all that was written."""
+    page = experiment.write(found)
+    written: list[Path] = []
+    parts = [f"# {experiment.title}", filled(_origin(experiment, found)), *map(filled, filter(None, page.notes))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in page.figures.items():
+        stem = folder / f"{experiment.name}-{name}"
+        for path in (stem.with_suffix(".png"), stem.with_suffix(".svg")):
+            figure.savefig(path, dpi=150, bbox_inches="tight")
+            written.append(path)
+        parts.append(f"![{experiment.title}: {name}]({stem.name}.png)")
+    for table in page.tables:
+        path = folder / f"{table.name}.csv"
+        table.write_csv(path)
+        written.append(path)
+        parts.append(table.markdown())
+    parts.extend(_failures(found))
+    path = folder / f"{experiment.name}.md"
+    path.write_text("\n\n".join(parts) + "\n")
+    return [path, *written]
+
+
+def write_index(pages: Mapping[str, str], folder: Path) -> Path:
+    """Write the list of all pages, title by file name."""
+    lines = ["# Results", "", *(f"- [{title}]({name}.md)" for name, title in pages.items())]
+    path = folder / "README.md"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _origin(experiment: Experiment, found: Found) -> str:
+    """Say where the page comes from: the paper, the command, the machines, the versions, the seeds."""
+    machines = "; ".join(sorted({record.machine for record in found.done}))
+    versions = "; ".join(sorted({_said(record.versions) for record in found.done}))
+    seeds = ", ".join(map(str, sorted({record.cell.seed for record in found.done})))
+    return f"""{experiment.source} Made by `mvlvm reproduce {experiment.name} --{found.effort}` on {machines};
+    {versions}; seeds {seeds}. A number in brackets is the number of seeds, where it is less than five."""
+
+
+def _said(versions: Mapping[str, str]) -> str:
+    return " ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _failures(found: Found) -> list[str]:
+    if not found.not_done:
+        return []
+    lines = [f"- {record.cell.words}: {record.status}. {record.note}" for record in found.not_done]
+    return ["## Without a result", "\n".join(lines)]
