@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm.benchmarks import machine
 from mvlvm.benchmarks.data import DataSpec, load_data, mnist_with_labels
 from mvlvm.benchmarks.growth import log_log_slope, seconds_per_step
 from mvlvm.benchmarks.memory import peak_memory
 from mvlvm.errors import ViewError
+from mvlvm.records import machine
 from tests.datasets.at_hand import need
 
 

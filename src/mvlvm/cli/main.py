@@ -6,6 +6,7 @@ from mvlvm import __version__
 from mvlvm.cli import data
 from mvlvm.cli.bench import bench
 from mvlvm.cli.demo import demo
+from mvlvm.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="mvlvm",
@@ -28,4 +29,5 @@ def main(
 
 app.command(name="demo")(demo)
 app.command(name="bench")(bench)
+app.command(name="reproduce")(reproduce)
 app.add_typer(data.app, name="data")

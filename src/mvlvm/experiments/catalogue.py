@@ -1,9 +1,10 @@
 """Every table and figure of the paper, and what it lacks: one entry each."""
 
-from mvlvm.experiments import multi_view, single_view
+from mvlvm.experiments import challenging, held_out, multi_view, single_view, wall_time
 from mvlvm.experiments.experiment import Experiment
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (multi_view.EXPERIMENT, single_view.EXPERIMENT)}
+_ALL = (multi_view, wall_time, single_view, challenging, held_out)
+EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
 
 
 def experiment_of(name: str) -> Experiment:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mvlvm import baselines
 from mvlvm.baselines.admitting import Kind
+from mvlvm.baselines.base import AbstractBaseline
 from mvlvm.estimators import NGMVLVM
 from mvlvm.experiments.spec import Cell, Effort
 
@@ -36,14 +37,23 @@ def estimator_for(cell: Cell, n_components: int = 2, settings: Mapping[str, Any]
         n_components: latent dimensions, D.
         settings: parameters of the method that the experiment sets itself.
     """
-    parameters = {**(_QUICK.get(cell.method, {}) if cell.effort is Effort.QUICK else {}), **settings}
-    estimator = NGMVLVM if cell.method == OURS else baselines.get(cell.method)
-    return estimator(n_components=n_components, random_state=cell.seed, **parameters)
+    quick = _QUICK.get(cell.method, {}) if cell.effort is Effort.QUICK else {}
+    return _class_of(cell.method)(n_components=n_components, random_state=cell.seed, **{**quick, **settings})
 
 
-def readable(method: str, views: dict[str, Any]) -> dict[str, Any]:
+def takes_gaps(method: str) -> bool:
+    """Tell whether entries may be missing while a method is fitted; in our own models they always may."""
+    estimator = _class_of(method)
+    return estimator.takes_gaps if issubclass(estimator, AbstractBaseline) else True
+
+
+def readable(method: str, views: Mapping[str, Any]) -> dict[str, Any]:
     """Give views as a method can take them: whole numbers where it models counts."""
-    estimator = NGMVLVM if method == OURS else baselines.get(method)
-    if getattr(estimator, "kind", Kind.NUMBERS) is not Kind.COUNTS:
-        return views
-    return {name: np.rint(np.clip(Y, 0, None)) for name, Y in views.items()}
+    estimator = _class_of(method)
+    if issubclass(estimator, AbstractBaseline) and estimator.kind is Kind.COUNTS:
+        return {name: np.rint(np.clip(Y, 0, None)) for name, Y in views.items()}
+    return dict(views)
+
+
+def _class_of(method: str) -> Any:
+    return NGMVLVM if method == OURS else baselines.get(method)

@@ -6,9 +6,12 @@ import queue
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import mvlvm
 from mvlvm.experiments.spec import Cell
@@ -17,6 +20,9 @@ from mvlvm.experiments.worker import MARK
 from mvlvm.records.machine import choose_device, describe_machine
 
 Say = Callable[[Record], None]
+WORKER = "mvlvm.experiments.worker"
+# What a process that has stopped talking is given to end by itself, so that its exit code can be told.
+_SECONDS_TO_DIE = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Runner:
         except BaseException:  # an interrupt, too, must leave no process behind
             stop.set()
             for hand in hands:
-                hand.end()
+                hand.kill()
             raise
         for hand in hands:
             if hand.failure is not None:
@@ -88,14 +94,24 @@ class _Hand(threading.Thread):
         except BaseException as failure:
             self.failure = failure
         finally:
-            self.end()
+            self._end()
 
-    def end(self) -> None:
-        """End the process, whatever it is doing."""
+    def kill(self) -> None:
+        """End the process, whatever it is doing; the thread then ends by itself."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
-            self.process = None
+
+    def _end(self) -> int:
+        """Let go of the process, and give what it ended with."""
+        if self.process is None:
+            return 0
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):  # a pipe whose reader has died cannot be flushed
+                assert pipe is not None
+                pipe.close()
+        code, self.process = self.process.wait(), None
+        return code
 
     def _finish(self, cell: Cell) -> Record | None:
         """Give the record of a cell; None if everything was stopped meanwhile."""
@@ -111,7 +127,9 @@ class _Hand(threading.Thread):
             return Record.from_json(json.loads(line))
         if self.stop.is_set():
             return None
-        code, self.process = process.wait(), None
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SECONDS_TO_DIE)
+        code = self._end()
         if late.is_set():
             return self._lost(cell, STOPPED, f"stopped after {self.runner.limit_s:.0f} s")
         return self._lost(cell, FAILED, f"its process ended with {code}")
@@ -126,7 +144,7 @@ def _start(runner: Runner) -> "subprocess.Popen[str]":
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     threads = str(runner.n_threads)
     return subprocess.Popen(
-        [sys.executable, "-m", "mvlvm.experiments.worker", str(runner.store.folder)], text=True,
+        [sys.executable, "-m", WORKER, str(runner.store.folder)], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
     )  # fmt: skip
@@ -145,3 +163,37 @@ def _ask(process: "subprocess.Popen[str]", cell: Cell) -> str | None:
     except (BrokenPipeError, ValueError):
         pass
     return None
+
+
+class Forecast:
+    """How long the rest will take, judged by what has finished.
+
+    Args:
+        cells: all that is to be run.
+        n_processes: at a time.
+    """
+
+    def __init__(self, cells: Sequence[Cell], n_processes: int) -> None:
+        self._left, self._n_processes = Counter((cell.experiment, cell.method) for cell in cells), n_processes
+        self._seconds: dict[tuple[str, str], list[float]] = {}
+
+    def take(self, record: Record) -> None:
+        """Learn from a cell that has finished."""
+        kind = record.cell.experiment, record.cell.method
+        self._left[kind] -= 1
+        self._seconds.setdefault(kind, []).append(record.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """The rest: cells of a kind take as long as those that have finished, others as long as all on average."""
+        known = [s for seconds in self._seconds.values() for s in seconds]
+        if not known:
+            return float("inf")
+        work = sum(n * fmean(self._seconds.get(kind, known)) for kind, n in self._left.items())
+        return work / self._n_processes
+
+    @property
+    def words(self) -> str:
+        """The rest, as people say it."""
+        minutes, seconds = divmod(round(self.seconds), 60)
+        return f"{minutes} min" if minutes else f"{seconds} s"

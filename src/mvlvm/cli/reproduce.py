@@ -1,0 +1,123 @@
+"""`mvlvm reproduce`."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from mvlvm.cli.failing import fail, interruptible, need_matplotlib
+
+if TYPE_CHECKING:
+    from mvlvm.experiments.experiment import Experiment
+    from mvlvm.experiments.spec import Cell, Effort
+    from mvlvm.experiments.store import Record, Store
+
+_SEEDS = {"quick": "0", "full": "0,1,2,3,4"}
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(help="list, all, or the names of experiments, separated by commas.")],
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's sizes, or minutes for everything on two cores.")
+    ] = False,
+    seeds: Annotated[str | None, typer.Option(help="Such as 0,1,2. By default 0 when quick, 0 to 4 when full.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Run these methods alone, separated by commas.")] = None,
+    data: Annotated[str | None, typer.Option(help="Run these data sets alone, separated by commas.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for cells, pages and figures.")] = Path("results"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Cells at a time; by default one for every core.")] = None,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds after which a cell is stopped.")] = 3600.0,
+    merge: Annotated[
+        list[Path] | None, typer.Option(help="Take over the cells of such folders and run nothing. Repeatable.")
+    ] = None,
+) -> None:  # fmt: skip
+    """Run the paper's tables and figures, and write them beside its numbers. Goes on where it stopped."""
+    from mvlvm.experiments.catalogue import EXPERIMENTS
+    from mvlvm.experiments.spec import Effort
+    from mvlvm.experiments.store import Store
+
+    console = Console()
+    if what == "list":
+        for experiment in EXPERIMENTS.values():
+            console.print(f"{experiment.name:16s}{experiment.title}", highlight=False, soft_wrap=True)
+        return
+    asked = _named("The experiment", what, ["all", *EXPERIMENTS])
+    chosen = list(EXPERIMENTS.values()) if "all" in asked else [EXPERIMENTS[name] for name in asked]
+    effort = Effort.FULL if full else Effort.QUICK
+    need_matplotlib("Reproducing figures", "plots")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
+    store = Store(out)
+    with interruptible(f"Interrupted. What has finished is kept in {store.path}; the same command goes on from there."):
+        if merge:
+            console.print(f"{store.merge(merge)} cells are new.")
+        else:
+            cells = _cells(chosen, effort, seeds or _SEEDS[effort], methods, data)
+            _run(store, cells, jobs, limit, console)
+        _write(chosen, effort, store, console)
+
+
+def _cells(
+    experiments: "Sequence[Experiment]", effort: "Effort", seeds: str, methods: str | None, data: str | None
+) -> "list[Cell]":
+    """Give what is to be run, or end with what is wrong."""
+    try:
+        numbers = [int(seed) for seed in seeds.split(",")]
+    except ValueError:
+        fail(f"--seeds must be whole numbers separated by commas, such as 0,1,2. Got '{seeds}'.")
+    known_methods = list(dict.fromkeys(name for experiment in experiments for name in experiment.methods))
+    known_data = list(dict.fromkeys(name for experiment in experiments for name in experiment.data))
+    only_methods = known_methods if methods is None else _named("--methods", methods, known_methods)
+    only_data = known_data if data is None else _named("--data", data, known_data)
+    cells = [cell for experiment in experiments for cell in experiment.cells(effort, numbers)]
+    return [cell for cell in cells if cell.method in only_methods and cell.data in only_data]
+
+
+def _named(what: str, given: str, known: Sequence[str]) -> list[str]:
+    """Take names apart, or end with those there are."""
+    names = [name.strip() for name in given.split(",")]
+    for name in names:
+        if name not in known:
+            fail(f"{what} must be one of: {', '.join(known)}. Got '{name}'.")
+    return names
+
+
+def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float, console: Console) -> None:
+    from mvlvm.experiments.runner import Forecast, Runner
+    from mvlvm.experiments.store import DONE
+
+    n_cores = os.cpu_count() or 1
+    n_processes = jobs or n_cores
+    runner = Runner(store, n_processes, max(1, n_cores // n_processes), limit)
+    left = runner.left(cells)
+    forecast = Forecast(left, n_processes)
+    console.print(f"{len(cells)} cells, {len(cells) - len(left)} of them at hand.", highlight=False)
+    rest = TextColumn("{task.fields[left]}")
+    columns = (TextColumn("Running"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), rest)
+    with Progress(*columns, console=console) as bar:
+        shown = bar.add_task("", total=len(left), left="")
+
+        def say(record: "Record") -> None:
+            forecast.take(record)
+            if record.status != DONE:
+                bar.console.print(f"{record.cell.words}: {record.status}. {record.note}", highlight=False, markup=False)
+            bar.update(shown, advance=1, left=f"about {forecast.words} left, last: {record.cell.words}")
+
+        runner.run(left, say)
+
+
+def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store", console: Console) -> None:
+    from mvlvm.experiments.writing import write_index, write_page
+
+    pages = {}
+    for experiment in experiments:
+        found = experiment.found(effort, store)
+        if found.records:
+            write_page(experiment, found, store.folder)
+            pages[experiment.name] = experiment.title
+    console.print(f"Written: {write_index(pages, store.folder)}", soft_wrap=True, highlight=False)

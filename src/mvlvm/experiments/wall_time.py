@@ -1,0 +1,55 @@
+"""Wall time of a fit against the number of rows."""
+
+import time
+
+from mvlvm.experiments.data import load_paper_data
+from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.found import Found
+from mvlvm.experiments.methods import estimator_for
+from mvlvm.experiments.pages import Page
+from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
+from mvlvm.experiments.tables import Table
+from mvlvm.records.markdown import duration
+
+_SCALABLE = ("NG-MVLVM", "MV-ARFLVM", "MVAE", "MMVAE", "MV-GPLVM-SVI", "MV-DGPLVM")
+_CUBIC = ("MV-RFLVM", "MV-NGPLVM", "MV-GPLVM")
+_GRIDS = {
+    Effort.QUICK: [Grid(["MNIST"], (*_SCALABLE, *_CUBIC), {"N": (100, 200, 400)})],
+    Effort.FULL: [
+        Grid(["MNIST"], (*_SCALABLE, *_CUBIC), {"N": (100, 200, 500, 1000)}),
+        Grid(["MNIST"], _SCALABLE, {"N": (2000, 5000, 10_000)}),
+        Grid(["MNIST"], _SCALABLE[:2], {"N": (20_000, 70_000)}),
+    ],
+}
+
+
+def measure(cell: Cell) -> Measured:
+    """Fit images with their classes as a second view, data loaded beforehand."""
+    data = load_paper_data(cell.data, seed=cell.seed, effort=Effort.FULL, most_rows=cell.where("N"), label_view=True)
+    estimator = estimator_for(cell)
+    begin = time.perf_counter()
+    estimator.fit(dict(data.views))
+    return Measured({"seconds": time.perf_counter() - begin})
+
+
+def write(found: Found) -> Page:
+    """Give seconds by method and rows."""
+    sizes = [int(n) for n in sorted(found.coordinates("N"), key=float)]
+    rows = [["method", *(f"{n:,} rows" for n in sizes)]]
+    for method in found.methods:
+        spreads = [found.spread("seconds", "MNIST", method, {"N": n}) for n in sizes]
+        rows.append([method, *("-" if spread is None else duration(spread.mean) for spread in spreads)])
+    return Page([Table("wall-time", "Seconds of a fit", rows)], notes=[_NOTE])
+
+
+_NOTE = """Every method takes as many steps as it does by default; those that cost N³ are given up to 1,000 rows. Cells
+run beside each other, so seconds are rough; `mvlvm bench` measures them one at a time, with other libraries beside."""
+
+EXPERIMENT = Experiment(
+    name="wall-time",
+    title="Wall time against the number of rows",
+    source="Figure 3 of the paper: MNIST with its classes as a second view.",
+    grids=_GRIDS,
+    measure=measure,
+    write=write,
+)
