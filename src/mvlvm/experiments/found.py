@@ -47,11 +47,6 @@ class Found:
         return [record for record in self.records if record.status == DONE]
 
     @property
-    def not_done(self) -> list[Record]:
-        """The records of cells that failed."""
-        return [record for record in self.records if record.status != DONE]
-
-    @property
     def data(self) -> list[str]:
         """The data sets there are numbers of, in the experiment's order."""
         there = {record.cell.data for record in self.done}

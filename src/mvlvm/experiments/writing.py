@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
+from mvlvm.experiments.store import DONE
 from mvlvm.records.markdown import filled
 
 
@@ -53,7 +54,6 @@ def _said(versions: Mapping[str, str]) -> str:
 
 
 def _failures(found: Found) -> list[str]:
-    if not found.not_done:
-        return []
-    lines = [f"- {record.cell.words}: {record.status}. {record.note}" for record in found.not_done]
-    return ["## Without a result", "\n".join(lines)]
+    failed = [record for record in found.records if record.status != DONE]
+    lines = [f"- {record.cell.words}: {record.status}. {record.note}" for record in failed]
+    return ["## Without a result", "\n".join(lines)] if lines else []
