@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mvlvm.kernels import ngsm_kernel
-from mvlvm.spectral import gram_error_probability, points_for_gram_error, random_features
+from mvlvm.spectral import gram_error_at_points, gram_error_probability, points_for_gram_error, random_features
 from tests import oracles
 from tests.mixtures import draw_points, normal, random_mixture
 
@@ -57,6 +57,15 @@ def test_promised_number_of_points_is_the_smallest(problem, level):
     n_points = points_for_gram_error(0.3, K, density.alpha, level)
     assert gram_error_probability(0.3, K, density.alpha, n_points) <= level
     assert gram_error_probability(0.3, K, density.alpha, n_points - 1) > level
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("n_points", [3, 200, 20_000])
+def test_promised_error_has_the_probability_that_was_asked_for(problem, n_points, level):
+    density, _, K = problem
+    error = gram_error_at_points(n_points, K, density.alpha, level)
+    printed = oracles.printed_error_bound(error, K.numpy(), density.alpha.numpy(), n_points)
+    assert printed == pytest.approx(level, rel=1e-9)
 
 
 @pytest.mark.parametrize("error", [1.0, 2.0, 4.0])

@@ -1,7 +1,7 @@
 """Spectral densities of the NG-SM kernel, points drawn from them, and the random features they make."""
 
 from mvlvm.spectral.density import BivariateMixture
-from mvlvm.spectral.error_bound import gram_error_probability, points_for_gram_error
+from mvlvm.spectral.error_bound import gram_error_at_points, gram_error_probability, points_for_gram_error
 from mvlvm.spectral.features import expected_features, random_features
 from mvlvm.spectral.sampling import SpectralPoints, two_step_sample
 from mvlvm.spectral.stationary import StationaryMixture, stationary_sample
@@ -11,6 +11,7 @@ __all__ = [
     "SpectralPoints",
     "StationaryMixture",
     "expected_features",
+    "gram_error_at_points",
     "gram_error_probability",
     "points_for_gram_error",
     "random_features",

@@ -31,8 +31,28 @@ def points_for_gram_error(error: float, K: Float[Tensor, "N N"], alpha: Float[Te
     return max(1, math.ceil(math.log(len(K) / probability) / _exponent_per_point(error, K, alpha)))
 
 
+def gram_error_at_points(
+    n_points: int, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], probability: float
+) -> float:
+    r"""Give the error that Thm 4 promises at P points to be exceeded with this probability at most.
+
+    $$ 6 P \epsilon^2 = 2 N C \log(N / \delta) \, (6 \|K\|_2 + 3 N C \sqrt Q + 8 \epsilon) $$
+
+    solved for epsilon, with delta the probability, below one.
+    """
+    scale, room = _bound_terms(K, alpha)
+    steep = scale * math.log(len(K) / probability)
+    return (8 * steep + math.sqrt(64 * steep**2 + 24 * n_points * steep * room)) / (12 * n_points)
+
+
 def _exponent_per_point(error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"]) -> float:
+    scale, room = _bound_terms(K, alpha)
+    return 6 * error**2 / (scale * (room + 8 * error))
+
+
+def _bound_terms(K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"]) -> tuple[float, float]:
+    """Give 2 N C and 6 |K| + 3 N C sqrt(Q)."""
     N, Q = len(K), len(alpha)
     C = float(torch.linalg.vector_norm(alpha))
     K_norm = float(torch.linalg.matrix_norm(K, ord=2))
-    return 6 * error**2 / (2 * N * C * (6 * K_norm + 3 * N * C * math.sqrt(Q) + 8 * error))
+    return 2 * N * C, 6 * K_norm + 3 * N * C * math.sqrt(Q)
