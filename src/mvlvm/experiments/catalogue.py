@@ -1,9 +1,19 @@
 """Every table and figure of the paper, and what it lacks: one entry each."""
 
-from mvlvm.experiments import challenging, held_out, multi_view, single_view, wall_time
+from mvlvm.experiments import (
+    challenging,
+    heat_maps,
+    held_out,
+    multi_view,
+    single_view,
+    theorem_4,
+    toy,
+    views,
+    wall_time,
+)
 from mvlvm.experiments.experiment import Experiment
 
-_ALL = (multi_view, wall_time, single_view, challenging, held_out)
+_ALL = (toy, multi_view, wall_time, single_view, heat_maps, views, challenging, theorem_4, held_out)
 EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
 
 
