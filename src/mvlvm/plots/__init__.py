@@ -4,12 +4,14 @@ from mvlvm.plots.contact_sheet import plot_contact_sheet
 from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
+from mvlvm.plots.looks import method_looks
 from mvlvm.plots.overview import plot_overview
 from mvlvm.plots.reliability import plot_reliability
 from mvlvm.plots.structure import plot_explained_variance, plot_relevance
 from mvlvm.plots.style import write
 
 __all__ = [
+    "method_looks",
     "plot_bounds",
     "plot_contact_sheet",
     "plot_explained_variance",
