@@ -1,6 +1,8 @@
 """Figures. The only room with matplotlib; install it with `pip install "mvlvm[plots]"`."""
 
+from mvlvm.plots.bars import plot_bars
 from mvlvm.plots.contact_sheet import plot_contact_sheet
+from mvlvm.plots.curves import plot_curve_panels, plot_curves
 from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
@@ -12,8 +14,11 @@ from mvlvm.plots.style import write
 
 __all__ = [
     "method_looks",
+    "plot_bars",
     "plot_bounds",
     "plot_contact_sheet",
+    "plot_curve_panels",
+    "plot_curves",
     "plot_explained_variance",
     "plot_kernels",
     "plot_labelled_latents",
