@@ -3,6 +3,7 @@
 from mvlvm.plots.bars import plot_bars
 from mvlvm.plots.contact_sheet import plot_contact_sheet
 from mvlvm.plots.curves import plot_curve_panels, plot_curves
+from mvlvm.plots.heat_map import plot_heat_map
 from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
@@ -20,6 +21,7 @@ __all__ = [
     "plot_curve_panels",
     "plot_curves",
     "plot_explained_variance",
+    "plot_heat_map",
     "plot_kernels",
     "plot_labelled_latents",
     "plot_latents_along_curve",
