@@ -3,6 +3,7 @@
 from mvlvm.plots.bars import plot_bars
 from mvlvm.plots.contact_sheet import plot_contact_sheet
 from mvlvm.plots.curves import plot_curve_panels, plot_curves
+from mvlvm.plots.gallery import plot_latent_gallery
 from mvlvm.plots.heat_map import plot_heat_map
 from mvlvm.plots.history import plot_bounds
 from mvlvm.plots.kernels import plot_kernels
@@ -12,6 +13,7 @@ from mvlvm.plots.overview import plot_overview
 from mvlvm.plots.reliability import plot_reliability
 from mvlvm.plots.structure import plot_explained_variance, plot_relevance
 from mvlvm.plots.style import write
+from mvlvm.plots.toy import plot_toy_comparison
 
 __all__ = [
     "method_looks",
@@ -24,9 +26,11 @@ __all__ = [
     "plot_heat_map",
     "plot_kernels",
     "plot_labelled_latents",
+    "plot_latent_gallery",
     "plot_latents_along_curve",
     "plot_overview",
     "plot_relevance",
     "plot_reliability",
+    "plot_toy_comparison",
     "write",
 ]
