@@ -6,6 +6,7 @@ from mvlvm.plots.curves import plot_curve_panels, plot_curves
 from mvlvm.plots.gallery import plot_latent_gallery
 from mvlvm.plots.heat_map import plot_heat_map
 from mvlvm.plots.history import plot_bounds
+from mvlvm.plots.image_rows import plot_image_rows
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
 from mvlvm.plots.looks import method_looks
@@ -24,6 +25,7 @@ __all__ = [
     "plot_curves",
     "plot_explained_variance",
     "plot_heat_map",
+    "plot_image_rows",
     "plot_kernels",
     "plot_labelled_latents",
     "plot_latent_gallery",
