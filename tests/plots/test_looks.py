@@ -44,7 +44,17 @@ def test_forty_eight_names_nobody_knows_look_different():
 @pytest.mark.parametrize("method", [*ONE_VIEW, *SEVERAL_VIEWS])
 def test_a_method_looks_the_same_in_every_company(method):
     alone = method_looks([method])[method]
-    assert method_looks([*STRANGERS, *reversed(SEVERAL_VIEWS), *ONE_VIEW])[method] == alone
+    in_company = method_looks([*STRANGERS, *reversed(SEVERAL_VIEWS), *ONE_VIEW])[method]
+    assert (in_company.colour, in_company.marker) == (alone.colour, alone.marker)
+
+
+def test_lines_and_bars_are_plain_unless_they_have_to_tell_one_colour_from_itself():
+    alone, together = method_looks(["RFLVM", "PCA"]), method_looks(["RFLVM", "MV-RFLVM", "PCA"])
+    assert {(look.line, look.hatch) for look in alone.values()} == {("-", "")}
+    assert together["PCA"] == alone["PCA"]
+    assert together["RFLVM"].colour == together["MV-RFLVM"].colour
+    assert together["RFLVM"].line != together["MV-RFLVM"].line
+    assert together["RFLVM"].hatch != together["MV-RFLVM"].hatch
 
 
 def test_the_order_of_names_changes_nothing_but_the_order():

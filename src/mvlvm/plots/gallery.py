@@ -90,7 +90,7 @@ def _add_key(
         return
     figure.set_figheight(figure.get_figheight() + 0.6)
     points = ScalarMappable(colours.scale, SEQUENTIAL)
-    bar = figure.colorbar(points, ax=panels, location="bottom", aspect=40, shrink=0.8)
+    bar = figure.colorbar(points, ax=panels, location="bottom", aspect=40, shrink=0.8, pad=0.02)
     bar.set_label(label, fontsize="small")
     bar.ax.tick_params(labelsize="small")
 

@@ -55,9 +55,9 @@ class Look(NamedTuple):
 def method_looks(methods: Iterable[str]) -> dict[str, Look]:
     """Give every method its look, no two the same as long as there are no more than 48.
 
-    The methods of the library have theirs for good, and variants of them, "MV-RFLVM, 200 steps" or "PCA (R)", have the
-    method's colour. A name that is not known takes a colour by its letters, or the next that nobody else in the figure
-    has.
+    The methods of the library have their colour and marker for good, and variants of them, "MV-RFLVM, 200 steps" or
+    "PCA (R)", have the method's colour. A name that is not known takes a colour by its letters, or the next that nobody
+    else in the figure has. Lines are solid and bars plain unless others in the figure have the same colour.
 
     Example:
         >>> from mvlvm.plots import method_looks
@@ -69,7 +69,8 @@ def method_looks(methods: Iterable[str]) -> dict[str, Look]:
     for name in sorted(names, key=lambda name: (_family(name) is None, _is_variant(name), name)):
         taken = set(looks.values())
         looks[name] = next((look for look in _wishes(name, looks) if look not in taken), _look(0, 0))
-    return {name: looks[name] for name in names}
+    shared = [look.colour for look in looks.values()]
+    return {name: looks[name] if shared.count(looks[name].colour) > 1 else _plainest(looks[name]) for name in names}
 
 
 def is_ours(method: str) -> bool:
@@ -92,6 +93,10 @@ def _wishes(name: str, looks: dict[str, Look]) -> Iterator[Look]:
     order = [(start + step) % len(_FAMILIES) for step in range(len(_FAMILIES))]
     yield from (_look(place, 0) for place in order if _FAMILIES[place][0] not in seen)
     yield from (_look(place, k) for k in range(len(_MARKERS)) for place in order)
+
+
+def _plainest(look: Look) -> Look:
+    return look._replace(line=_LINES[0], hatch=_HATCHES[0])
 
 
 def _look(family: int, k: int) -> Look:

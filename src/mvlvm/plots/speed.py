@@ -31,8 +31,9 @@ def plot_wall_times(
     for place, (method, look) in enumerate(looks.items()):
         done = sorted(times[method].items())
         panel.plot(
-            *_columns(done), color=look.colour, marker=look.marker, markersize=5, label=method, linewidth=look.width
-        )
+            *_columns(done), color=look.colour, marker=look.marker, markersize=5, label=method,
+            linestyle=look.line, linewidth=look.width,
+        )  # fmt: skip
         for rows, seconds in stopped.get(method, {}).items():
             beside = rows * (1 + _STAGGER * (place - len(times) / 2))  # many are stopped at the same rows and limit
             panel.plot([beside], [seconds], color=look.colour, marker="^", markersize=9, markerfacecolor="none")
@@ -87,7 +88,7 @@ def plot_quality(
             best = _best_so_far(seconds, quality)
             panel.plot(
                 [at for at, _ in best], [100 * value for _, value in best], color=look.colour, marker=look.marker,
-                markersize=5, label=method, linewidth=look.width,
+                markersize=5, label=method, linestyle=look.line, linewidth=look.width,
             )  # fmt: skip
         if data in targets:
             panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")

@@ -2,19 +2,30 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 _PLAIN = (1e-3, 1e6)  # numbers outside are written as powers
 _MOST = 12
+_MOST_DECADES = 5  # with two ticks each
 _CHARACTER = 0.068  # inches that a digit takes in a tick's label
 _GAP = 0.08  # inches between labels
 
 
+class _OneAndThree(LogLocator):
+    """Ticks at 1, 3, 10, 30, or at powers of ten alone where there are many of them."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        low, high = sorted((abs(vmin), abs(vmax)))
+        wide = low > 0 and math.log10(high / low) > _MOST_DECADES
+        return LogLocator(subs=(1.0,) if wide else (1.0, 3.0), numticks=9).tick_values(vmin, vmax)
+
+
 def plain_log_ticks(axis: Axis) -> None:
     """Write 1, 3, 10, 30 and not powers, and few enough to be read."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=9))
+    axis.set_major_locator(_OneAndThree())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(float(value))))
 
@@ -50,7 +61,8 @@ def ticks_where_measured(axis: Axis, values: Iterable[float], *, inches: float) 
     end = -math.inf
     for value in wanted:
         middle = inches * (float(axis.get_transform().transform([value])[0]) - low) / (high - low)
-        half = _CHARACTER * len(plain_number(value)) / 2
+        text = plain_number(value)
+        half = _CHARACTER * (len(text) - 0.5 * text.count(",")) / 2
         if middle - half >= end + _GAP:
             kept.append(value)
             end = middle + half

@@ -76,7 +76,9 @@ def plot_toy_comparison(
 
 
 def _add_scale(figure: Figure, panels: list[Axes]) -> None:
-    bar = figure.colorbar(ScalarMappable(cmap=SEQUENTIAL), ax=panels, location="bottom", aspect=30, shrink=0.7)
+    bar = figure.colorbar(
+        ScalarMappable(cmap=SEQUENTIAL), ax=panels, location="bottom", aspect=30, shrink=0.7, pad=0.02
+    )
     bar.set_ticks([0, 1], labels=["smallest", "largest"])
     bar.set_label("kernel value, in each matrix", fontsize="small", labelpad=-6)
     bar.ax.tick_params(labelsize="small")
