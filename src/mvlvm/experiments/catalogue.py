@@ -6,14 +6,14 @@ from mvlvm.experiments import (
     held_out,
     multi_view,
     single_view,
-    theorem_4,
+    theorem_four,
     toy,
     views,
     wall_time,
 )
 from mvlvm.experiments.experiment import Experiment
 
-_ALL = (toy, multi_view, wall_time, single_view, heat_maps, views, challenging, theorem_4, held_out)
+_ALL = (toy, multi_view, wall_time, single_view, heat_maps, views, challenging, theorem_four, held_out)
 EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
 
 

@@ -85,7 +85,7 @@ def _heat_map(found: Found, data: str, what: Measure) -> "Figure":
     label = f"R² of latents, {data}" if what is R2 else f"seconds of a fit, {data}"
     return plot_heat_map(
         _matrix(spreads, "mean"), list(spreads), list(next(iter(spreads.values()))),
-        label=label, names=_NAMES, digits=".3f" if what is R2 else ".1f", log=what is _SECONDS,
+        label=label, names=_NAMES, digits=".3f" if what is R2 else ".1f",
         std=_matrix(spreads, "std") if _several_seeds(found) else None,
     )  # fmt: skip
 

@@ -65,8 +65,10 @@ def write(found: Found) -> Page:
         is the covariance of a view given the latents. The paper draws for MV-DGPLVM the matrix of the layer whose
         latents are best, and says that it may mean little; here its latents are the means of q(X), and no layer is
         chosen.""",
-        """The Gibbs kernel has the power D/2, without which it is no covariance (see errata.md). The latent S is a
-        curve: a fit that unrolls it into a line may explain the views as well and have a low R².""",
+        """The Gibbs kernel has the power D/2, without which it is no covariance (see errata.md). An NG-SM kernel has
+        its largest variance at the origin, which can show as a bright spot in the middle of its matrices, where the
+        true ones have none. The latent S is a curve: a fit that unrolls it into a line may explain the views as well and
+        have a low R².""",
         note_on_seed(found),
     ]
     figures = {data.lower().replace("+", "-"): _figure(found, data) for data in found.data}

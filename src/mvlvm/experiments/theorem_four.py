@@ -54,10 +54,10 @@ def measure(cell: Cell) -> Measured:
     errors = np.array([_gram_error(X, K, density, n_points, draws) for _ in range(_DRAWS[cell.effort])]) / norm
     promised = gram_error_at_points(n_points, K, density.alpha, _CHANCE) / norm
     return Measured({
-        _MEAN: errors.mean(), _MOST: float(np.quantile(errors, 1 - _CHANCE)), _PROMISED: promised,
+        _MEAN: float(errors.mean()), _MOST: float(np.quantile(errors, 1 - _CHANCE)), _PROMISED: promised,
         _SAFE: len(X) * float(density.alpha.sum()) / norm,
-        _ASKED: points_for_gram_error(_ERROR * norm, K, density.alpha, _CHANCE),
-        "beyond": float((errors >= promised).mean()), "draws": len(errors),
+        _ASKED: float(points_for_gram_error(_ERROR * norm, K, density.alpha, _CHANCE)),
+        "beyond": float((errors >= promised).mean()), "draws": float(len(errors)),
     })  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _curves(found: Found) -> "Figure":
             for number, name in _SHOWN.items()
         }  # fmt: skip
         limits[data] = {"what cannot be exceeded": (points, [s.mean for s in at[_SAFE]])}
-    y = "error of the Gram matrix, as a share of ‖K‖"
+    y = "error of K, as a share of ‖K‖"
     return plot_curve_panels(curves, x="spectral points per mixture, P", y=y, log="xy", references=limits)
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm.experiments import theorem_4
-from mvlvm.experiments.theorem_4 import EXPERIMENT, measure, write
+from mvlvm.experiments import theorem_four
+from mvlvm.experiments.theorem_four import EXPERIMENT, measure, write
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.randomness import Stream, make_generator
 from tests import oracles
@@ -17,7 +17,7 @@ def cell(n_points, data="N = 20", seed=0):
 
 
 def kernel_matrix(seed=0):
-    X, density = theorem_4._problem(20, make_generator(seed, Stream.START))
+    X, density = theorem_four._problem(20, make_generator(seed, Stream.START))
     return ngsm_kernel(X, X, density), density
 
 
