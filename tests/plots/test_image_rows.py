@@ -88,6 +88,8 @@ def test_all_can_be_read_and_pixels_are_square(n_images, heading):
     (panel,) = drawn(figure)
     box, (height, width, _) = panel.get_window_extent(), panel.images[0].get_array().shape
     assert box.width / width == pytest.approx(box.height / height, rel=0.02)
+    shown = {label.get_text().replace("\n", " ") for label in panel.get_xticklabels()}
+    assert shown == (set() if heading is None else {heading})  # no word is broken
 
 
 @pytest.mark.usefixtures("no_type_checks")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from mvlvm import plots
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found, Spread
 from mvlvm.experiments.methods import OURS, estimator_for
@@ -79,11 +80,9 @@ def _table(found: Found, data: str, what: Measure) -> Table:
 
 
 def _heat_map(found: Found, data: str, what: Measure) -> "Figure":
-    from mvlvm.plots import plot_heat_map
-
     spreads = _spreads(found, data, what)
     label = f"R² of latents, {data}" if what is R2 else f"seconds of a fit, {data}"
-    return plot_heat_map(
+    return plots.plot_heat_map(
         _matrix(spreads, "mean"), list(spreads), list(next(iter(spreads.values()))),
         label=label, names=_NAMES, digits=".3f" if what is R2 else ".1f",
         std=_matrix(spreads, "std") if _several_seeds(found) else None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from mvlvm import plots
 from mvlvm.datasets import Dataset, load
 from mvlvm.evaluation import affine_r2, best_affine_map
 from mvlvm.experiments.found import Found
@@ -78,8 +79,6 @@ def latent_gallery(
         name: of the figure.
         place: gives the row and the column of a cell.
     """
-    from mvlvm.plots import plot_latent_gallery
-
     kept, r2 = shown_of(found, data), {record.cell: record.numbers[R2.number] for record in found.select(data)}
     if not kept:
         return {}
@@ -92,7 +91,7 @@ def latent_gallery(
     truth = next(iter(kept.values()))
     latents = {row: {**of_row, "truth": truth["true latents"]} for row, of_row in latents.items()}
     label = "angle along the curve (rad)"
-    return {name: plot_latent_gallery(latents, truth["angle"], label=label, notes=notes)}
+    return {name: plots.plot_latent_gallery(latents, truth["angle"], label=label, notes=notes)}
 
 
 def _first_seed(found: Found) -> int:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mvlvm import plots
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found, Spread
 from mvlvm.experiments.pages import Page
@@ -116,8 +117,6 @@ def _points(found: Found, data: str) -> list[int]:
 
 
 def _curves(found: Found) -> "Figure":
-    from mvlvm.plots import plot_curve_panels
-
     curves, limits = {}, {}
     for data in found.data:
         points = _points(found, data)
@@ -128,7 +127,7 @@ def _curves(found: Found) -> "Figure":
         }  # fmt: skip
         limits[data] = {"what cannot be exceeded": (points, [s.mean for s in at[_SAFE]])}
     y = "error of K, as a share of ‖K‖"
-    return plot_curve_panels(curves, x="spectral points per mixture, P", y=y, log="xy", references=limits)
+    return plots.plot_curve_panels(curves, x="spectral points per mixture, P", y=y, log="xy", references=limits)
 
 
 def _there(found: Found, number: str, data: str, n_points: int) -> Spread:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from mvlvm import plots
 from mvlvm.datasets import Dataset
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.evaluation import gram_correlation
@@ -67,8 +68,8 @@ def write(found: Found) -> Page:
         chosen.""",
         """The Gibbs kernel has the power D/2, without which it is no covariance (see errata.md). An NG-SM kernel has
         its largest variance at the origin, which can show as a bright spot in the middle of its matrices, where the
-        true ones have none. The latent S is a curve: a fit that unrolls it into a line may explain the views as well and
-        have a low R².""",
+        true ones have none. The latent S is a curve: a fit that unrolls it into a line may explain the views as well
+        and have a low R².""",
         note_on_seed(found),
     ]
     figures = {data.lower().replace("+", "-"): _figure(found, data) for data in found.data}
@@ -78,8 +79,6 @@ def write(found: Found) -> Page:
 
 def _figure(found: Found, data: str) -> "Figure | None":
     """Draw the truth and every method of the first seed."""
-    from mvlvm.plots import plot_toy_comparison
-
     records = {record.cell: record for record in found.select(data)}
     kept = {cell.method: (records[cell].numbers, arrays) for cell, arrays in shown_of(found, data).items()}
     if not kept:
@@ -96,7 +95,7 @@ def _figure(found: Found, data: str) -> "Figure | None":
         for method, (numbers, _) in kept.items()
     }
     r2 = {method: numbers[R2.number] for method, (numbers, _) in kept.items()}
-    return plot_toy_comparison(latents, grams, position=truth["angle"], r2=r2, correlations=correlations)
+    return plots.plot_toy_comparison(latents, grams, position=truth["angle"], r2=r2, correlations=correlations)
 
 
 EXPERIMENT = Experiment(

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mvlvm import plots
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
 from mvlvm.experiments.methods import estimator_for
@@ -84,8 +85,6 @@ def _table(found: Found, data: str) -> Table:
 
 
 def _curves(found: Found) -> "Figure":
-    from mvlvm.plots import plot_curve_panels
-
     panels: dict[str, dict[str, tuple[list[int], list[float], list[float]]]] = {}
     for data in found.data:
         for method in found.methods:
@@ -93,7 +92,7 @@ def _curves(found: Found) -> "Figure":
             there = {number: spread for number, spread in at.items() if spread is not None}
             means, stds = [s.mean for s in there.values()], [s.std for s in there.values()]
             panels.setdefault(data, {})[method] = (list(there), means, stds)
-    return plot_curve_panels(panels, x="number of views", y="R² of latents")
+    return plots.plot_curve_panels(panels, x="number of views", y="R² of latents")
 
 
 def _place(cell: Cell) -> tuple[str, str]:
