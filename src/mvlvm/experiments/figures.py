@@ -1,5 +1,6 @@
 """Figures that several experiments have in common."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mvlvm import plots
@@ -25,11 +26,12 @@ def accuracy_bars(found: Found, measure: Measure, *, y: str, paper_table: str | 
         method: {data: (measure.times * s.mean, measure.times * s.std) for data, s in row.items() if s is not None}
         for method, row in spreads.items()
     }
-    paper = None
-    if paper_table is not None:
-        columns = {data: f"{data} {measure.column}".strip() for data in found.data}
-        theirs = {m: {d: printed(paper_table, m, column) for d, column in columns.items()} for m in values}
-        paper = {
-            m: {d: p.mean for d, p in row.items() if p is not None and d in values[m]} for m, row in theirs.items()
-        }
+    paper = (
+        None if paper_table is None else {m: _printed(paper_table, m, measure, list(row)) for m, row in values.items()}
+    )
     return plots.plot_bars(values, y=y, paper=paper)
+
+
+def _printed(table: str, method: str, measure: Measure, data: Sequence[str]) -> dict[str, float]:
+    found = {name: printed(table, method, f"{name} {measure.column}".strip()) for name in data}
+    return {name: number.mean for name, number in found.items() if number is not None}
