@@ -1,9 +1,22 @@
 """Every table and figure of the paper, and what it lacks: one entry each."""
 
-from mvlvm.experiments import challenging, held_out, multi_view, single_view, wall_time
+from mvlvm.experiments import (
+    challenging,
+    channel,
+    held_out,
+    latents,
+    missing,
+    multi_view,
+    reconstruction,
+    rotated,
+    single_view,
+    wall_time,
+)
 from mvlvm.experiments.experiment import Experiment
 
-_ALL = (multi_view, wall_time, single_view, challenging, held_out)
+_ALL = (
+    multi_view, wall_time, channel, single_view, rotated, challenging, reconstruction, latents, missing, held_out,
+)  # fmt: skip
 EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
 
 
