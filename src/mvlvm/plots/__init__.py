@@ -1,23 +1,38 @@
 """Figures. The only room with matplotlib; install it with `pip install "mvlvm[plots]"`."""
 
+from mvlvm.plots.bars import plot_bars
 from mvlvm.plots.contact_sheet import plot_contact_sheet
+from mvlvm.plots.curves import plot_curve_panels, plot_curves
+from mvlvm.plots.gallery import plot_latent_gallery
+from mvlvm.plots.heat_map import plot_heat_map
 from mvlvm.plots.history import plot_bounds
+from mvlvm.plots.image_rows import plot_image_rows
 from mvlvm.plots.kernels import plot_kernels
 from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
+from mvlvm.plots.looks import method_looks
 from mvlvm.plots.overview import plot_overview
 from mvlvm.plots.reliability import plot_reliability
 from mvlvm.plots.structure import plot_explained_variance, plot_relevance
 from mvlvm.plots.style import write
+from mvlvm.plots.toy import plot_toy_comparison
 
 __all__ = [
+    "method_looks",
+    "plot_bars",
     "plot_bounds",
     "plot_contact_sheet",
+    "plot_curve_panels",
+    "plot_curves",
     "plot_explained_variance",
+    "plot_heat_map",
+    "plot_image_rows",
     "plot_kernels",
     "plot_labelled_latents",
+    "plot_latent_gallery",
     "plot_latents_along_curve",
     "plot_overview",
     "plot_relevance",
     "plot_reliability",
+    "plot_toy_comparison",
     "write",
 ]

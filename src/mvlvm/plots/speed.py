@@ -5,17 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator
 
+from mvlvm.plots.looks import OURS_COLOUR, method_looks
 from mvlvm.plots.style import QUALITATIVE, new_figure
+from mvlvm.plots.ticks import plain_log_ticks
 
-_OURS = "ours"
-_OURS_COLOUR = "#d55e00"
-_MARKERS = "osD^vP*X<>h"
-_FREE_COLOURS = (14, 0, 4, 8, 10, 12, 16, 18, 1, 5, 9)  # of tab20: without its oranges and reds, which are ours
 _STAGGER = 0.025
 _LONG_LABEL = 999
 
@@ -31,13 +27,16 @@ def plot_wall_times(
         title: of the figure.
     """
     figure, ((panel,),) = new_figure(1, 1, panel=(6.4, 4.4))
-    for place, method in enumerate(times):
-        colour, marker = _look(method, place)
+    looks = method_looks(times)
+    for place, (method, look) in enumerate(looks.items()):
         done = sorted(times[method].items())
-        panel.plot(*_columns(done), color=colour, marker=marker, markersize=5, label=method, linewidth=_width(method))
+        panel.plot(
+            *_columns(done), color=look.colour, marker=look.marker, markersize=5, label=method,
+            linestyle=look.line, linewidth=look.width,
+        )  # fmt: skip
         for rows, seconds in stopped.get(method, {}).items():
             beside = rows * (1 + _STAGGER * (place - len(times) / 2))  # many are stopped at the same rows and limit
-            panel.plot([beside], [seconds], color=colour, marker="^", markersize=9, markerfacecolor="none")
+            panel.plot([beside], [seconds], color=look.colour, marker="^", markersize=9, markerfacecolor="none")
     _logarithmic(panel, "rows, N", "wall time (s)")
     panel.set_title(title, fontsize="medium")
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
@@ -57,7 +56,7 @@ def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], floa
         x, y = np.asarray(sizes, dtype=float), np.asarray(seconds) * 1000
         level = np.exp(np.mean(np.log(y) - slope * np.log(x)))
         panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
-        panel.plot(x, y, color=_OURS_COLOUR, marker="o", markersize=5, linestyle="none")
+        panel.plot(x, y, color=OURS_COLOUR, marker="o", markersize=5, linestyle="none")
         _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
         panel.set_ylim(min(times) / 1.5, max(times) * 2.5)  # one scale for all, and room for the legend
         panel.xaxis.set_major_locator(FixedLocator(sizes))
@@ -82,18 +81,19 @@ def plot_quality(
     """
     figure, (axes,) = new_figure(1, len(curves), panel=(4.0, 3.4))
     order = list(dict.fromkeys(method for by_method in curves.values() for method in by_method))
+    looks = method_looks(order)
     for panel, (data, by_method) in zip(axes, curves.items(), strict=True):
         for method, (seconds, quality) in by_method.items():
-            colour, marker = _look(method, order.index(method))
+            look = looks[method]
             best = _best_so_far(seconds, quality)
             panel.plot(
-                [at for at, _ in best], [100 * value for _, value in best], color=colour, marker=marker, markersize=5,
-                label=method, linewidth=_width(method),
+                [at for at, _ in best], [100 * value for _, value in best], color=look.colour, marker=look.marker,
+                markersize=5, label=method, linestyle=look.line, linewidth=look.width,
             )  # fmt: skip
         if data in targets:
             panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
         panel.set(xscale="log", xlabel="seconds", ylabel="1-NN accuracy (%)" if panel is axes[0] else "", title=data)
-        _plain_ticks(panel.xaxis)
+        plain_log_ticks(panel.xaxis)
         panel.grid(alpha=0.3)
     lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines() if line.get_label() in order}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
@@ -124,18 +124,6 @@ def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figur
     return figure
 
 
-def _look(method: str, place: int) -> tuple[str, str]:
-    """Give a method's colour and marker; ours stands out, the others differ in both."""
-    if method.startswith(_OURS):
-        return _OURS_COLOUR, "o" if method == _OURS else "s"
-    colour = colormaps["tab20"](_FREE_COLOURS[place % len(_FREE_COLOURS)])
-    return to_hex(colour), _MARKERS[place % len(_MARKERS)]
-
-
-def _width(method: str) -> float:
-    return 2.2 if method.startswith(_OURS) else 1.0
-
-
 def _best_so_far(seconds: Sequence[float], quality: Sequence[float]) -> list[tuple[float, float]]:
     """Give the points that are better than every quicker one."""
     best: list[tuple[float, float]] = []
@@ -151,13 +139,6 @@ def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float
 
 def _logarithmic(panel: Axes, x: str, y: str) -> None:
     panel.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
-    _plain_ticks(panel.xaxis)
-    _plain_ticks(panel.yaxis)
+    plain_log_ticks(panel.xaxis)
+    plain_log_ticks(panel.yaxis)
     panel.grid(alpha=0.3, linewidth=0.5)
-
-
-def _plain_ticks(axis: Axis) -> None:
-    """Write 1, 3, 10, 30 and not powers, and few enough to be read."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=9))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))

@@ -1,5 +1,6 @@
 """The look of every figure."""
 
+import textwrap
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ QUALITATIVE = "tab10"
 # Far apart in hue and in lightness, so that they differ for colour-blind readers and in print.
 OBSERVED = "#a9cbe6"
 MISSING = "#d55e00"
+_TITLE_CHARACTER = 0.09  # inches
 
 
 def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[list[Axes]]]:
@@ -30,3 +32,19 @@ def bare(axes: Axes) -> None:
     """Take away ticks that carry no meaning, as in a latent space of arbitrary units."""
     axes.set_xticks([])
     axes.set_yticks([])
+
+
+def put_title(panel: Axes, title: str, *, inches: float) -> None:
+    """Write a title in lines that are no longer than `inches`; the layout does not see that it is cut off."""
+    panel.set_title(textwrap.fill(title, max(12, int(inches / _TITLE_CHARACTER))), fontsize="medium")
+
+
+def fit_panel(figure: Figure, panel: Axes, *, inches: tuple[float, float]) -> None:
+    """Make the only panel of a figure so wide and high at the resolution of files, and the figure to fit."""
+    usual = figure.dpi
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    box = panel.get_window_extent()
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width + inches[0] - box.width / DPI, height + inches[1] - box.height / DPI)
+    figure.set_dpi(usual)
