@@ -99,7 +99,7 @@ def write(found: Found) -> Page:
                 tables.append(replace(table, name=f"{table.name}-{d}"))
     panels = {title: lines for title, lines in panels.items() if lines}
     x, y = "pixels hidden, percent", "RMSE of hidden pixels"
-    curves = {"rmse": plot_curve_panels(panels, x=x, y=y, log="y")} if panels else {}
+    curves = {"rmse": plot_curve_panels(panels, x=x, y=y)} if panels else {}
     shown = [table for table in tables if len(table.rows) > 1]
     return Page(shown, {**curves, **_images(found)}, [*_NOTES, note_on_rows(found), note_on(found.data)])
 
