@@ -2,6 +2,7 @@
 
 from mvlvm.experiments.data import load_paper_data, note_on
 from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
 from mvlvm.experiments.methods import MOST_ROWS, estimator_for
 from mvlvm.experiments.pages import Page
@@ -30,7 +31,9 @@ def write(found: Found) -> Page:
         length.""",
         note_on(found.data),
     ]
-    return Page([comparison(found, data, _MEASURES, paper_table="challenging") for data in found.data], notes=notes)
+    tables = [comparison(found, data, _MEASURES, paper_table="challenging") for data in found.data]
+    bars = accuracy_bars(found, _MEASURES[0], y="accuracy of 1-NN, %", paper_table="challenging")
+    return Page(tables, {"accuracy": bars}, notes)
 
 
 EXPERIMENT = Experiment(

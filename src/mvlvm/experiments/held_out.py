@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from mvlvm.datasets import Dataset
 from mvlvm.experiments.data import load_paper_data, note_on
 from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
 from mvlvm.experiments.methods import MOST_ROWS, OURS, estimator_for, readable, takes_gaps
 from mvlvm.experiments.pages import Page
@@ -79,7 +80,9 @@ def write(found: Found) -> Page:
         _standing(found),
         note_on(found.data),
     ]
-    return Page([comparison(found, data, (Measure("KNN", "held out"),)) for data in found.data], notes=notes)
+    measure = Measure("KNN", "held out")
+    bars = accuracy_bars(found, measure, y="accuracy on rows held out, %")
+    return Page([comparison(found, data, (measure,)) for data in found.data], {"accuracy": bars}, notes)
 
 
 def _standing(found: Found) -> str:

@@ -2,6 +2,9 @@
 
 import time
 
+import numpy as np
+
+from mvlvm import plots
 from mvlvm.experiments.data import load_paper_data
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
@@ -35,11 +38,16 @@ def measure(cell: Cell) -> Measured:
 def write(found: Found) -> Page:
     """Give seconds by method and rows."""
     sizes = [int(n) for n in sorted(found.coordinates("N"), key=float)]
-    rows = [["method", *(f"{n:,} rows" for n in sizes)]]
+    rows, curves = [["method", *(f"{n:,} rows" for n in sizes)]], {}
     for method in found.methods:
         spreads = [found.spread("seconds", "MNIST", method, {"N": n}) for n in sizes]
         rows.append([method, *("-" if spread is None else duration(spread.mean) for spread in spreads)])
-    return Page([Table("wall-time", "Seconds of a fit", rows)], notes=[_NOTE])
+        measured = [
+            (n, spread.mean, spread.std) for n, spread in zip(sizes, spreads, strict=True) if spread is not None
+        ]
+        curves[method] = tuple(np.array(column, dtype=float) for column in zip(*measured, strict=True))
+    figure = plots.plot_curves(curves, x="rows", y="seconds of a fit", log="xy")
+    return Page([Table("wall-time", "Seconds of a fit", rows)], {"seconds": figure}, [_NOTE])
 
 
 _NOTE = """Every method takes as many steps as it does by default; those that cost N³ are given up to 1,000 rows. Cells
