@@ -2,9 +2,14 @@
 
 from mvlvm.experiments import (
     challenging,
+    channel,
     heat_maps,
     held_out,
+    latents,
+    missing,
     multi_view,
+    reconstruction,
+    rotated,
     single_view,
     theorem_four,
     toy,
@@ -13,7 +18,10 @@ from mvlvm.experiments import (
 )
 from mvlvm.experiments.experiment import Experiment
 
-_ALL = (toy, multi_view, wall_time, single_view, heat_maps, views, challenging, theorem_four, held_out)
+_ALL = (
+    toy, multi_view, wall_time, channel, single_view, heat_maps, views, rotated, challenging, reconstruction, latents,
+    missing, theorem_four, held_out,
+)  # fmt: skip
 EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
 
 

@@ -81,7 +81,7 @@ def comparison(
         title: above it; None for the data set's name.
     """
     head, columns = ["method"], []
-    shown_of_each = ["paper", "ours", "difference"] if paper_table else ["ours"]
+    shown_of_each = ["paper", "ours", "difference"] if paper_table else [""]
     for measure in measures:
         ours = {method: found.spread(measure.number, data, method) for method in found.methods}
         theirs = {method: _theirs(paper_table, method, data, measure) for method in found.methods}
