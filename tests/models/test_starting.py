@@ -74,3 +74,12 @@ def test_gaps_are_filled_by_the_components_themselves(generator):
     fit = torch.linalg.lstsq(zeros, whole).solution
     assert unexplained < 0.02
     assert unexplained < 0.5 * (whole - zeros @ fit).square().sum() / whole.square().sum()
+
+
+@pytest.mark.parametrize("N", [40, 2100], ids=["all directions", "by turns"])
+def test_views_in_float32_start_where_they_do_in_float64(N, generator):
+    latents, loadings = normal((N, 3), generator), [normal((3, width), generator) for width in (2050, 6)]
+    views = [latents @ W + 0.01 * normal((N, W.shape[1]), generator) for W in loadings]
+    double = turned_start(views, 3)
+    single = turned_start([view.float() for view in views], 3)
+    torch.testing.assert_close(single.double(), double, rtol=0, atol=2e-3)

@@ -78,4 +78,6 @@ class JoinedColumns:
         return product
 
     def _transposed_times(self, U: Float[Tensor, "N k"]) -> Float[Tensor, "M k"]:
-        return torch.cat([factor * (part.T @ U) for part, factor in zip(self.parts, self.factors, strict=True)])
+        return torch.cat(
+            [factor * (part.T @ U.to(part)) for part, factor in zip(self.parts, self.factors, strict=True)]
+        )

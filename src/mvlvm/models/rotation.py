@@ -34,7 +34,7 @@ def turn_towards_views(U: Float[Tensor, "N D"], Ys: Sequence[Float[Tensor, "N _"
         U: orthonormal components.
         Ys: the views, without gaps.
     """
-    W = [(U.T @ Y).double() / torch.linalg.matrix_norm(Y) for Y in Ys]
+    W = [(U.to(Y).T @ Y).double() / torch.linalg.matrix_norm(Y).double() for Y in Ys]
     G = torch.stack([w @ w.T for w in W])
     if len(G) == 1:  # one view has no one to tell itself from
         return U
