@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mvlvm.evaluation import affine_r2, gram_correlation, nearest_neighbour_accuracy
+from mvlvm.evaluation import affine_r2, cross_validated_accuracy, gram_correlation, nearest_neighbour_accuracy
 
 RNG = np.random.default_rng(0)
 
@@ -26,3 +26,22 @@ def test_one_nearest_neighbour_accuracy_of_separated_and_of_random_classes():
     assert nearest_neighbour_accuracy(labels[:, None] + 0.01 * RNG.normal(size=(400, 1)), labels) == 1
     # chance is 1/4 with a standard error of sqrt(3/16/400) = 0.022
     assert nearest_neighbour_accuracy(RNG.normal(size=(400, 2)), labels) == pytest.approx(0.25, abs=4 * 0.022)
+
+
+@pytest.mark.parametrize("classifier", ["KNN", "SVM", "LR", "NN"])
+def test_every_classifier_tells_groups_apart_and_cannot_tell_noise(classifier):
+    draws, labels = np.random.default_rng(0), np.repeat(np.arange(3), 30)
+    apart = np.repeat([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]], 30, axis=0) + draws.normal(size=(90, 2))
+    assert cross_validated_accuracy(apart, labels, classifier) > 0.95
+    assert cross_validated_accuracy(draws.normal(size=(90, 2)), labels, classifier) < 0.6
+
+
+def test_rows_are_drawn_where_there_are_more_than_asked_for():
+    labels = np.tile([0, 1], 500)
+    far = labels[:, None] * 9.0 + np.random.default_rng(0).normal(size=(1000, 1))
+    assert cross_validated_accuracy(far, labels, "KNN", most_rows=50) > 0.95
+
+
+def test_an_unknown_classifier_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"'forest'. Known are: KNN, SVM, LR, NN"):
+        cross_validated_accuracy(np.zeros((10, 2)), np.repeat([0, 1], 5), "forest")

@@ -1,10 +1,12 @@
 """How well labels can be read off an embedding."""
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Shaped
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -20,9 +22,7 @@ CLASSIFIERS: dict[str, Callable[[int], BaseEstimator]] = {
     "KNN": lambda seed: KNeighborsClassifier(1),
     "SVM": lambda seed: make_pipeline(StandardScaler(), SVC(random_state=seed)),
     "LR": lambda seed: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed)),
-    "NN": lambda seed: make_pipeline(
-        StandardScaler(), MLPClassifier((100,), early_stopping=True, max_iter=500, random_state=seed)
-    ),
+    "NN": lambda seed: make_pipeline(StandardScaler(), MLPClassifier((100,), max_iter=500, random_state=seed)),
 }
 
 
@@ -71,4 +71,6 @@ def cross_validated_accuracy(
         rows = np.random.default_rng(random_state).permutation(len(labels))[:most_rows]
         embedding, labels = embedding[rows], labels[rows]
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
-    return float(cross_val_score(CLASSIFIERS[classifier](random_state), embedding, labels, cv=folds).mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a network is judged as it is after its steps
+        return float(cross_val_score(CLASSIFIERS[classifier](random_state), embedding, labels, cv=folds).mean())
