@@ -1,14 +1,13 @@
 """The single-view table: fourteen methods on five data sets."""
 
-from mvlvm.experiments.data import load_paper_data, note_on
+from mvlvm.experiments.classifying import classification_page, classify_latents
+from mvlvm.experiments.data import load_paper_data
 from mvlvm.experiments.experiment import Experiment
-from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, estimator_for, readable
+from mvlvm.experiments.methods import MOST_ROWS
 from mvlvm.experiments.pages import Page
-from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
-from mvlvm.experiments.tables import Measure, comparison
+from mvlvm.experiments.tables import Measure
 
 _DATA = ("BRIDGES", "R-CIFAR", "R-MNIST", "NEWSGROUPS", "YALE")
 _METHODS = (
@@ -22,25 +21,16 @@ def measure(cell: Cell) -> Measured:
     """Fit the one view, and classify the latents."""
     data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, most_rows=MOST_ROWS.get(cell.method))
     assert data.labels is not None
-    n_components = 2
-    if cell.method == "linear discriminant analysis":
-        n_components = min(2, len(set(data.labels.tolist())) - 1)
-    estimator = estimator_for(cell, n_components)
-    latents = estimator.fit_transform(readable(cell.method, dict(data.views)), data.labels)
-    return Measured({**paper_accuracies(latents, data.labels, ["KNN"], seed=cell.seed), "rows": len(latents)})
+    discriminant = cell.method == "linear discriminant analysis"  # two classes have one direction
+    return classify_latents(cell, data, _MEASURES, min(2, len(set(data.labels.tolist())) - 1) if discriminant else 2)
 
 
 def write(found: Found) -> Page:
     """Give one table for every data set."""
-    notes = [
-        """The paper describes "LDA" as discriminant analysis and cites latent Dirichlet allocation; its numbers stand
-        beside both. Discriminant analysis sees the classes of all rows, so that its accuracy says nothing about new
-        ones; two classes have one direction.""",
-        note_on(found.data),
-    ]
-    tables = [comparison(found, data, _MEASURES, paper_table="single-view") for data in found.data]
-    bars = accuracy_bars(found, _MEASURES[0], y="accuracy of 1-NN, %", paper_table="single-view")
-    return Page(tables, {"accuracy": bars}, notes)
+    note = """The paper describes "LDA" as discriminant analysis and cites latent Dirichlet allocation; its numbers
+    stand beside both. Discriminant analysis sees the classes of all rows, so that its accuracy says nothing about new
+    ones; two classes have one direction."""
+    return classification_page(found, _MEASURES, note)
 
 
 EXPERIMENT = Experiment(
