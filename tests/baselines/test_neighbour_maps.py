@@ -1,12 +1,15 @@
 """Maps keep neighbours together."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sklearn.manifold
+import torch
 
 from mvlvm import baselines
+from mvlvm.baselines import neighbour_maps
 
 
 def three_clusters(seed=0):
@@ -28,6 +31,22 @@ def test_the_nearest_row_on_the_map_is_of_the_same_cluster(name, parameters):
     distances = ((X[:, None] - X) ** 2).sum(2)
     np.fill_diagonal(distances, np.inf)
     assert (labels[distances.argmin(1)] == labels).all()
+
+
+def test_umap_leaves_the_threads_of_others_alone(monkeypatch):
+    """Its compiler sets them once, when it is first used in a process; a stand-in does so every time."""
+
+    class Threading:
+        def __init__(self, **parameters):
+            torch.set_num_threads(before + 1)
+
+        def fit_transform(self, Y):
+            return Y[:, :2]
+
+    before = torch.get_num_threads()
+    monkeypatch.setattr(neighbour_maps, "_umap", lambda: SimpleNamespace(UMAP=Threading))
+    baselines.get("UMAP")(n_components=2, random_state=0).fit(three_clusters()[0])
+    assert torch.get_num_threads() == before
 
 
 def test_isomap_with_everyone_a_neighbour_is_principal_components():

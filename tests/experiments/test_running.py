@@ -109,6 +109,14 @@ def test_an_interrupt_keeps_what_has_finished(tmp_path, made_up, monkeypatch):
     assert [cell.method for cell in kept.read()] == ["MVAE"]
 
 
+def test_a_process_whose_owner_is_gone_ends_in_the_middle_of_a_cell(tmp_path, made_up):
+    process = runner._start(Runner(Store(tmp_path)))
+    process.stdin.write(json.dumps(made_up(methods=("slow",)).cells(Effort.QUICK, [0])[0].as_json()) + "\n")
+    process.stdin.close()
+    assert process.wait(45) == 0, "a slow cell takes a minute"
+    process.stdout.close()
+
+
 def test_a_forecast_counts_on_what_it_has_seen():
     cells = experiment(methods=("NG-MVLVM", "MVAE")).cells(Effort.QUICK, [0, 1, 2])
     forecast = Forecast(cells, n_processes=2)

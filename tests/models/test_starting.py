@@ -83,3 +83,10 @@ def test_views_in_float32_start_where_they_do_in_float64(N, generator):
     double = turned_start(views, 3)
     single = turned_start([view.float() for view in views], 3)
     torch.testing.assert_close(single.double(), double, rtol=0, atol=2e-3)
+
+
+def test_gaps_of_views_in_float32_are_filled_as_those_in_float64(generator):
+    views = [normal((60, 2), generator) @ normal((2, M), generator) for M in (8, 12)]
+    hidden = [Y.masked_fill(torch.rand(Y.shape, generator=generator) < 0.1, float("nan")) for Y in views]
+    double, single = pca_start(hidden, 2), pca_start([Y.float() for Y in hidden], 2)
+    torch.testing.assert_close(single.double(), double, rtol=0, atol=1e-3)

@@ -2,10 +2,13 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import sklearn.manifold
+import torch
 from jaxtyping import Float
 
 from mvlvm import defaults
@@ -133,17 +136,29 @@ class UMAP(AbstractNeighbourMap):
     def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
         check_components("UMAP", self.n_components, len(Y) - 2)  # the others are constant on its graph
         max_iter = None if self.max_iter is None else check_integer(self.max_iter, "max_iter", at_least=1)
-        with warnings.catch_warnings():
-            # it has one more method, which is not used here and needs more packages
-            warnings.filterwarnings("ignore", message="Tensorflow not installed", category=ImportWarning)
-            umap = require("umap", "UMAP", "baselines")
-        return umap.UMAP(
-            n_components=self.n_components,
-            n_neighbors=check_integer(self.n_neighbors, "n_neighbors", at_least=2),
-            min_dist=check_number(self.min_dist, "min_dist", positive=False),
-            n_epochs=max_iter,
-            learning_rate=check_number(self.learning_rate, "learning_rate", positive=True),
-            random_state=seed,
-            n_jobs=1,
-            verbose=bool(self.verbose),
-        ).fit_transform(Y)
+        parameters = {
+            "n_components": self.n_components,
+            "n_neighbors": check_integer(self.n_neighbors, "n_neighbors", at_least=2),
+            "min_dist": check_number(self.min_dist, "min_dist", positive=False),
+            "n_epochs": max_iter,
+            "learning_rate": check_number(self.learning_rate, "learning_rate", positive=True),
+        }
+        with _threads_of_others_kept():
+            return _umap().UMAP(**parameters, random_state=seed, n_jobs=1, verbose=bool(self.verbose)).fit_transform(Y)
+
+
+def _umap() -> Any:
+    with warnings.catch_warnings():
+        # it has one more method, which is not used here and needs more packages
+        warnings.filterwarnings("ignore", message="Tensorflow not installed", category=ImportWarning)
+        return require("umap", "UMAP", "baselines")
+
+
+@contextmanager
+def _threads_of_others_kept() -> Iterator[None]:
+    """Undo that UMAP's compiler sets the threads of the whole process, torch's included, to the number of cores."""
+    n_threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)

@@ -21,6 +21,8 @@ from mvlvm.records.machine import choose_device, describe_machine
 
 Say = Callable[[Record], None]
 WORKER = "mvlvm.experiments.worker"
+# Where the libraries of a cell read how many threads they may use.
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 # What a process that has stopped talking is given to end by itself, so that its exit code can be told.
 _SECONDS_TO_DIE = 10.0
 
@@ -142,11 +144,11 @@ class _Hand(threading.Thread):
 def _start(runner: Runner) -> "subprocess.Popen[str]":
     here = str(Path(mvlvm.__file__).parents[1])
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
-    threads = str(runner.n_threads)
+    threads = dict.fromkeys(_THREADS, str(runner.n_threads))
     return subprocess.Popen(
         [sys.executable, "-m", WORKER, str(runner.store.folder)], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
+        env={**os.environ, **threads, "PYTHONPATH": path},
     )  # fmt: skip
 
 

@@ -1,9 +1,13 @@
 """A process that runs cells: `python -m mvlvm.experiments.worker FOLDER` reads them, a JSON line each."""
 
 import json
+import os
+import queue
 import sys
+import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from mvlvm.errors import ConvergenceWarning, ViewWarning
@@ -42,9 +46,23 @@ def work(cell: Cell, store: Store) -> Record:
 def main(folder: Path) -> None:
     """Run the cells that come in, one after another."""
     store = Store(folder)
-    for line in sys.stdin:
+    for line in _lines():
         record = work(Cell.from_json(json.loads(line)), store)
         print(f"\n{MARK}{json.dumps(record.as_json(), allow_nan=True)}", flush=True)
+
+
+def _lines() -> Iterator[str]:
+    """Give lines as they come in; when there are no more, who asked is gone, and a cell that is being run is no use."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield lines.get()
 
 
 if __name__ == "__main__":

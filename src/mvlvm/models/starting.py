@@ -145,7 +145,7 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
         return Z
     filled = Z.nan_to_num(nan=0.0)
     for _ in range(_COMPLETION_ROUNDS):
-        left, _ = leading_left_vectors(filled, rank)
+        left = leading_left_vectors(filled, rank)[0].to(filled)
         before, filled = filled, torch.where(missing, left @ (left.T @ filled), Z)
         if torch.linalg.matrix_norm(filled - before) <= _COMPLETION_TOLERANCE * torch.linalg.matrix_norm(filled):
             break
