@@ -41,12 +41,6 @@ def estimator_for(cell: Cell, n_components: int = 2, settings: Mapping[str, Any]
     return _class_of(cell.method)(n_components=n_components, random_state=cell.seed, **{**quick, **settings})
 
 
-def takes_gaps(method: str) -> bool:
-    """Tell whether entries may be missing while a method is fitted; in our own models they always may."""
-    estimator = _class_of(method)
-    return estimator.takes_gaps if issubclass(estimator, AbstractBaseline) else True
-
-
 def readable(method: str, views: Mapping[str, Any]) -> dict[str, Any]:
     """Give views as a method can take them: whole numbers where it models counts."""
     estimator = _class_of(method)
