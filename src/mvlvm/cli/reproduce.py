@@ -112,12 +112,16 @@ def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float
 
 
 def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store", console: Console) -> None:
-    from mvlvm.experiments.writing import write_index, write_page
+    from mvlvm.experiments.catalogue import EXPERIMENTS
+    from mvlvm.experiments.stationarity import NAME, TITLE, pairs
+    from mvlvm.experiments.writing import write_index, write_page, write_pairs
 
-    pages = {}
     for experiment in experiments:
         found = experiment.found(effort, store)
         if found.records:
             write_page(experiment, found, store.folder)
-            pages[experiment.name] = experiment.title
-    console.print(f"Written: {write_index(pages, store.folder)}", soft_wrap=True, highlight=False)
+    both = pairs(store, effort)
+    if both:
+        write_pairs(both, store.folder)
+    titles = {**{experiment.name: experiment.title for experiment in EXPERIMENTS.values()}, NAME: TITLE}
+    console.print(f"Written: {write_index(titles, store.folder)}", soft_wrap=True, highlight=False)

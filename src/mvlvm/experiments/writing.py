@@ -1,10 +1,11 @@
 """Pages of results: tables as Markdown and CSV, figures as PNG and SVG, what failed, and the command that made it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
+from mvlvm.experiments.stationarity import TITLE, Pair, summary, table_of
 from mvlvm.experiments.store import DONE
 from mvlvm.records.markdown import filled
 
@@ -32,9 +33,19 @@ def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]
     return [path, *written]
 
 
-def write_index(pages: Mapping[str, str], folder: Path) -> Path:
-    """Write the list of all pages, title by file name."""
-    lines = ["# Results", "", *(f"- [{title}]({name}.md)" for name, title in pages.items())]
+def write_pairs(both: Sequence[Pair], folder: Path) -> Path:
+    """Write the page on NG-SM kernels beside stationary ones, which is of all experiments."""
+    table = table_of(both)
+    table.write_csv(folder / f"{table.name}.csv")
+    path = folder / f"{table.name}.md"
+    path.write_text("\n\n".join([f"# {TITLE}", filled(summary(both)), table.markdown()]) + "\n")
+    return path
+
+
+def write_index(titles: Mapping[str, str], folder: Path) -> Path:
+    """Write the list of all pages that are there, of whatever run, title by file name."""
+    there = {name: title for name, title in titles.items() if (folder / f"{name}.md").exists()}
+    lines = ["# Results", "", *(f"- [{title}]({name}.md)" for name, title in there.items())]
     path = folder / "README.md"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -1,0 +1,63 @@
+"""Both kernels seed by seed: which cells are put beside each other, and what is called better."""
+
+import pytest
+
+from mvlvm.experiments.spec import Cell, Effort
+from mvlvm.experiments.stationarity import NAME, pairs, summary, table_of
+from mvlvm.experiments.store import FAILED, Store
+from mvlvm.experiments.writing import write_pairs
+from tests.experiments.test_running import record
+
+
+def cell(method, seed, *, experiment="channel", data="CHANNEL", effort=Effort.FULL, at=(("D", 2),)):
+    return Cell(experiment=experiment, data=data, method=method, seed=seed, effort=effort, at=at)
+
+
+@pytest.fixture
+def store(tmp_path):
+    kept = Store(tmp_path)
+    for seed in range(4):
+        kept.append(record(cell("NG-MVLVM", seed), KNN=0.7 + 0.01 * seed, MSE=0.2))
+        kept.append(record(cell("MV-ARFLVM", seed), KNN=0.6 + 0.012 * seed, MSE=0.1 + 0.001 * seed))
+    kept.append(record(cell("NG-MVLVM", 4), KNN=0.0))  # the other has no such seed
+    kept.append(record(cell("MV-ARFLVM", 0, at=(("D", 5),)), KNN=1.0))  # nor ours such a place
+    kept.append(record(cell("NG-MVLVM", 0, effort=Effort.QUICK), KNN=0.0))
+    kept.append(record(cell("MVAE", 0), KNN=0.0))
+    kept.append(record(cell("MV-ARFLVM", 4), status=FAILED))
+    return kept
+
+
+def test_only_the_same_place_effort_and_seed_are_put_beside_each_other(store):
+    found = {pair.number: pair for pair in pairs(store, Effort.FULL)}
+    assert set(found) == {"KNN", "MSE"}
+    assert found["KNN"].ours.tolist() == pytest.approx([0.7, 0.71, 0.72, 0.73])
+    assert found["KNN"].gain == pytest.approx(0.1 - 0.003)
+    assert found["KNN"].standard_error == pytest.approx(0.002 * (5 / 3) ** 0.5 / 2)
+    assert pairs(store, Effort.QUICK) == []
+
+
+def test_less_error_is_better(store):
+    found = {pair.number: pair for pair in pairs(store, Effort.FULL)}
+    assert found["KNN"].gain > 0 > found["MSE"].gain
+    assert "Of 2 numbers 1 are better" in " ".join(summary(list(found.values())).split())
+    rows = {row[2]: row for row in table_of(found.values()).rows[1:]}
+    assert rows["KNN"][1] == "CHANNEL, D = 2"
+    assert rows["KNN"][5].startswith("**+0.0970")
+    assert not rows["MSE"][5].startswith("**")
+    assert rows["MSE"][6] == "+97.0"
+
+
+def test_a_difference_within_chance_is_not_clear(tmp_path):
+    kept = Store(tmp_path)
+    for seed, ours in enumerate((0.5, 0.7, 0.5, 0.7)):
+        kept.append(record(cell("NG-MVLVM", seed), KNN=ours))
+        kept.append(record(cell("ARFLVM", seed), KNN=0.58))
+    (pair,) = pairs(kept, Effort.FULL)
+    assert not pair.is_clear
+    assert "1 neither" in " ".join(summary([pair]).split())
+
+
+def test_the_page_is_written_as_markdown_and_csv(store):
+    path = write_pairs(pairs(store, Effort.FULL), store.folder)
+    assert "| channel | CHANNEL, D = 2 | KNN |" in path.read_text()
+    assert (store.folder / f"{NAME}.csv").read_text().count("\n") == 3
