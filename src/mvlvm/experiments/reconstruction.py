@@ -88,7 +88,7 @@ def write(found: Found) -> Page:
         here, title = at_point(found, {"D": _PAPERS_D}), f"{data}, {_PAPERS_D} latent dimensions"
         table = comparison(here, data, _MEASURES[data], paper_table=_PAPER_TABLE, title=title)
         tables.append(replace(table, name=f"reconstruction-{data.lower()}"))
-        for error in _MEASURES[data]:
+        for error in _MEASURES[data] if data in _PAPERS else ():  # others have one dimension
             title = f"{data} {error.column}".strip()
             tables.append(table_along(found, error, data, "D", title=f"{title}, by latent dimensions D"))
             panels[title] = lines_along(found, error.number, data, "D")

@@ -89,8 +89,8 @@ def plot_curve_panels(
     if not any(len(curve.x) for curves in checked.values() for curve in curves.values()):
         raise ViewError("There is nothing to show: no curve with a point was given. Give at least one.")
     looks = method_looks([method for curves in checked.values() for method in curves])
-    n_across = min(_MOST_ACROSS, len(panels))
-    figure, rows = new_figure(-(-len(panels) // n_across), n_across, panel=_PANEL)
+    n_rows = -(-len(panels) // _MOST_ACROSS)
+    figure, rows = new_figure(n_rows, -(-len(panels) // n_rows), panel=_PANEL)
     axes = [panel for row in rows for panel in row]
     handles: dict[str, Line2D] = {}
     for panel, (title, curves) in zip(axes, checked.items(), strict=False):

@@ -5,27 +5,32 @@ from collections.abc import Iterable
 from typing import Any
 
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 _PLAIN = (1e-3, 1e6)  # numbers outside are written as powers
 _MOST = 12
-_MOST_DECADES = 5  # with two ticks each
+_LEAST_DECADES = 0.3  # below which a logarithmic axis looks like any other
+# decades, at most -> where in each of them
+_PLACES = {1.3: (1.0, 2.0, 3.0, 5.0, 7.0), 5.0: (1.0, 3.0), math.inf: (1.0,)}
 _CHARACTER = 0.068  # inches that a digit takes in a tick's label
 _GAP = 0.08  # inches between labels
 
 
-class _OneAndThree(LogLocator):
-    """Ticks at 1, 3, 10, 30, or at powers of ten alone where there are many of them."""
+class _RoundNumbers(LogLocator):
+    """Ticks at powers of ten where there are many of them, at 1, 3, 10, 30 where there are some, else more."""
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         low, high = sorted((abs(vmin), abs(vmax)))
-        wide = low > 0 and math.log10(high / low) > _MOST_DECADES
-        return LogLocator(subs=(1.0,) if wide else (1.0, 3.0), numticks=9).tick_values(vmin, vmax)
+        decades = math.log10(high / low) if low > 0 else math.inf
+        if decades < _LEAST_DECADES:
+            return MaxNLocator(4).tick_values(vmin, vmax)
+        places = next(places for most, places in _PLACES.items() if decades <= most)
+        return LogLocator(subs=places, numticks=9).tick_values(vmin, vmax)
 
 
 def plain_log_ticks(axis: Axis) -> None:
-    """Write 1, 3, 10, 30 and not powers, and few enough to be read."""
-    axis.set_major_locator(_OneAndThree())
+    """Write 10, 30, 100 and not powers, and few enough to be read."""
+    axis.set_major_locator(_RoundNumbers())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(float(value))))
 
