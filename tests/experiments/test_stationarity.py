@@ -3,9 +3,9 @@
 import pytest
 
 from mvlvm.experiments.spec import Cell, Effort
-from mvlvm.experiments.stationarity import NAME, pairs, summary, table_of
+from mvlvm.experiments.stationarity import NAME, TITLE, pairs, summary, table_of
 from mvlvm.experiments.store import FAILED, Store
-from mvlvm.experiments.writing import write_pairs
+from mvlvm.experiments.writing import write_overview
 from tests.experiments.test_running import record
 
 
@@ -58,6 +58,7 @@ def test_a_difference_within_chance_is_not_clear(tmp_path):
 
 
 def test_the_page_is_written_as_markdown_and_csv(store):
-    path = write_pairs(pairs(store, Effort.FULL), store.folder)
+    found = pairs(store, Effort.FULL)
+    path = write_overview(TITLE, summary(found), table_of(found), store.folder)
     assert "| channel | CHANNEL, D = 2 | KNN |" in path.read_text()
     assert (store.folder / f"{NAME}.csv").read_text().count("\n") == 3

@@ -112,16 +112,18 @@ def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float
 
 
 def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store", console: Console) -> None:
+    from mvlvm.experiments import beside_paper, stationarity
     from mvlvm.experiments.catalogue import EXPERIMENTS
-    from mvlvm.experiments.stationarity import NAME, TITLE, pairs
-    from mvlvm.experiments.writing import write_index, write_page, write_pairs
+    from mvlvm.experiments.writing import write_index, write_overview, write_page
 
     for experiment in experiments:
         found = experiment.found(effort, store)
         if found.records:
             write_page(experiment, found, store.folder)
-    both = pairs(store, effort)
-    if both:
-        write_pairs(both, store.folder)
-    titles = {**{experiment.name: experiment.title for experiment in EXPERIMENTS.values()}, NAME: TITLE}
+    titles = {experiment.name: experiment.title for experiment in EXPERIMENTS.values()}
+    beside = list(beside_paper.beside_paper(EXPERIMENTS.values(), effort, store))
+    for overview, rows in ((beside_paper, beside), (stationarity, stationarity.pairs(store, effort))):
+        titles[overview.NAME] = overview.TITLE
+        if rows:
+            write_overview(overview.TITLE, overview.summary(rows), overview.table_of(rows), store.folder)
     console.print(f"Written: {write_index(titles, store.folder)}", soft_wrap=True, highlight=False)

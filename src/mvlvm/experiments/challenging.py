@@ -35,4 +35,5 @@ EXPERIMENT = Experiment(
     grids={effort: [Grid(_DATA, _METHODS)] for effort in Effort},
     measure=measure,
     write=write,
+    printed=dict.fromkeys(_DATA, _MEASURES),
 )

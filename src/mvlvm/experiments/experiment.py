@@ -1,12 +1,13 @@
 """What an experiment is: cells to run, what is measured in one, and the page made of all."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mvlvm.experiments.found import Found
 from mvlvm.experiments.pages import Page
-from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
+from mvlvm.experiments.spec import Cell, Coordinate, Effort, Grid, Measured
 from mvlvm.experiments.store import Store
+from mvlvm.experiments.tables import Measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,8 @@ class Experiment:
         measure: gives the numbers of a cell.
         write: makes its page of what was found.
         most_seeds: seeds that make sense; figures of single fits need one.
+        printed: data set -> measures that the paper prints in its table of this name.
+        printed_at: where along the axes the paper's table is.
     """
 
     name: str
@@ -30,6 +33,8 @@ class Experiment:
     measure: Callable[[Cell], Measured]
     write: Callable[[Found], Page]
     most_seeds: int | None = None
+    printed: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
+    printed_at: Mapping[str, Coordinate] = field(default_factory=dict)
 
     def cells(self, effort: Effort, seeds: Sequence[int]) -> list[Cell]:
         """Give all cells, seed by seed, so that a run that is stopped has whole tables of fewer seeds."""

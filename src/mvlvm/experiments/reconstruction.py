@@ -122,4 +122,6 @@ EXPERIMENT = Experiment(
     grids=_GRIDS,
     measure=measure,
     write=write,
+    printed={data: _MEASURES[data] for data in _PAPERS},
+    printed_at={"D": _PAPERS_D},
 )

@@ -1,12 +1,12 @@
 """Pages of results: tables as Markdown and CSV, figures as PNG and SVG, what failed, and the command that made it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.stationarity import TITLE, Pair, summary, table_of
 from mvlvm.experiments.store import DONE
+from mvlvm.experiments.tables import Table
 from mvlvm.records.markdown import filled
 
 
@@ -33,12 +33,11 @@ def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]
     return [path, *written]
 
 
-def write_pairs(both: Sequence[Pair], folder: Path) -> Path:
-    """Write the page on NG-SM kernels beside stationary ones, which is of all experiments."""
-    table = table_of(both)
+def write_overview(title: str, summary: str, table: Table, folder: Path) -> Path:
+    """Write a page of one table over all experiments."""
     table.write_csv(folder / f"{table.name}.csv")
     path = folder / f"{table.name}.md"
-    path.write_text("\n\n".join([f"# {TITLE}", filled(summary(both)), table.markdown()]) + "\n")
+    path.write_text("\n\n".join([f"# {title}", filled(summary), table.markdown()]) + "\n")
     return path
 
 

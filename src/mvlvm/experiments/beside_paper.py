@@ -1,0 +1,74 @@
+"""Every number that the paper prints of NG-MVLVM, beside ours: which are reached, and which are not."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from mvlvm.experiments.data import PAPER_DATA
+from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.found import Spread
+from mvlvm.experiments.methods import OURS
+from mvlvm.experiments.paper import Printed, printed
+from mvlvm.experiments.shown import at_point
+from mvlvm.experiments.spec import Effort
+from mvlvm.experiments.store import Store
+from mvlvm.experiments.tables import Measure, Table
+
+NAME, TITLE = "beside-paper", "NG-MVLVM beside the paper's own numbers"
+
+
+class Beside(NamedTuple):
+    """A number of the paper, and ours."""
+
+    experiment: str
+    data: str
+    measure: Measure
+    theirs: Printed
+    ours: Spread
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether ours is at least the paper's, less one of the paper's standard deviations."""
+        sign = 1 if self.measure.higher_is_better else -1
+        return sign * (self.measure.times * self.ours.mean - self.theirs.mean) >= -self.theirs.std
+
+    @property
+    def is_same_data(self) -> bool:
+        """Whether nothing is known in which the data differ."""
+        return not PAPER_DATA[self.data].differs
+
+
+def beside_paper(experiments: Iterable[Experiment], effort: Effort, store: Store) -> Iterator[Beside]:
+    """Give every number that the paper prints of our model, and that was measured."""
+    for experiment in experiments:
+        found = at_point(experiment.found(effort, store), experiment.printed_at)
+        for data, measures in experiment.printed.items():
+            for measure in measures:
+                theirs = printed(experiment.name, OURS, f"{data} {measure.column}".strip())
+                ours = found.spread(measure.number, data, OURS)
+                if theirs is not None and ours is not None:
+                    yield Beside(experiment.name, data, measure, theirs, ours)
+
+
+def table_of(rows: Iterable[Beside]) -> Table:
+    """Give a row for every number."""
+    head = ["experiment", "data", "measure", "paper", "ours", "reached"]
+    return Table(NAME, "Every number", [head, *([*_named(row), *_judged(row)] for row in rows)])
+
+
+def _named(row: Beside) -> list[str]:
+    differs = "" if row.is_same_data else " (other data)"
+    return [f"[{row.experiment}]({row.experiment}.md)", f"{row.data}{differs}", row.measure.column or "error"]
+
+
+def _judged(row: Beside) -> list[str]:
+    reached = "yes" if row.is_reached else "**no**"
+    return [row.measure.printed_text(row.theirs), row.measure.text(row.ours), reached]
+
+
+def summary(rows: Sequence[Beside]) -> str:
+    """Say how many are reached."""
+    same = [row for row in rows if row.is_same_data]
+    return f"""A number is reached if ours is at least the paper's, less one of the paper's standard deviations; of
+    errors, at most the paper's and one more. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
+    {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions,
+    two mixtures, and the library's defaults throughout."""
