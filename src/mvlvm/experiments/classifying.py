@@ -12,8 +12,8 @@ from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.spec import Cell, Measured
 from mvlvm.experiments.tables import Measure, comparison
 
-START_NOTE = """NG-MVLVM and its stationary relatives start from principal components or from a graph of neighbours, whichever
-has the best bound after 100 steps (`init="auto"`)."""
+START_NOTE = """NG-MVLVM and its stationary relatives start from principal components or from a graph of neighbours,
+whichever has the best bound after 100 steps (`init="auto"`)."""
 
 
 def classify_latents(cell: Cell, data: Dataset, measures: Sequence[Measure], n_components: int = 2) -> Measured:
