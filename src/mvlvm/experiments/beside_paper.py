@@ -71,5 +71,4 @@ def summary(rows: Sequence[Beside]) -> str:
     return f"""A number is reached if ours is at least the paper's, less one of the paper's standard deviations; of
     errors, at most the paper's and one more. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
     {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions,
-    two mixtures, fifty points each; where latents are classified, the start is chosen by the bound, and everything else
-    is the library's default."""
+    two mixtures, fifty points each, and the library's defaults throughout."""
