@@ -111,10 +111,15 @@ def test_an_interrupt_keeps_what_has_finished(tmp_path, made_up, monkeypatch):
 
 def test_a_process_whose_owner_is_gone_ends_in_the_middle_of_a_cell(tmp_path, made_up):
     process = runner._start(Runner(Store(tmp_path)))
-    process.stdin.write(json.dumps(made_up(methods=("slow",)).cells(Effort.QUICK, [0])[0].as_json()) + "\n")
-    process.stdin.close()
-    assert process.wait(45) == 0, "a slow cell takes a minute"
-    process.stdout.close()
+    try:
+        process.stdin.write(json.dumps(made_up(methods=("slow",)).cells(Effort.QUICK, [0])[0].as_json()) + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "begun\n"
+        process.stdin.close()
+        assert process.wait(20) == 0, "a slow cell takes a minute"
+    finally:
+        process.kill()
+        process.stdout.close()
 
 
 def test_a_forecast_counts_on_what_it_has_seen():

@@ -1,5 +1,7 @@
 """Both kernels seed by seed: which cells are put beside each other, and what is called better."""
 
+from dataclasses import replace
+
 import pytest
 
 from mvlvm.experiments.spec import Cell, Effort
@@ -39,11 +41,13 @@ def test_only_the_same_place_effort_and_seed_are_put_beside_each_other(store):
 def test_less_error_is_better(store):
     found = {pair.number: pair for pair in pairs(store, Effort.FULL)}
     assert found["KNN"].gain > 0 > found["MSE"].gain
-    assert "Of 2 numbers 1 are better" in " ".join(summary(list(found.values())).split())
+    assert "Of 2 numbers 1 are clearly better (bold) and 1 clearly worse" in " ".join(
+        summary(list(found.values())).split()
+    )
     rows = {row[2]: row for row in table_of(found.values()).rows[1:]}
     assert rows["KNN"][1] == "CHANNEL, D = 2"
     assert rows["KNN"][5].startswith("**+0.0970")
-    assert not rows["MSE"][5].startswith("**")
+    assert rows["MSE"][5].startswith("*+0.0985")
     assert rows["MSE"][6] == "+97.0"
 
 
@@ -54,11 +58,29 @@ def test_a_difference_within_chance_is_not_clear(tmp_path):
         kept.append(record(cell("ARFLVM", seed), KNN=0.58))
     (pair,) = pairs(kept, Effort.FULL)
     assert not pair.is_clear
-    assert "1 neither" in " ".join(summary([pair]).split())
+    assert "0 are clearly better" in " ".join(summary([pair]).split())
+    assert table_of([pair]).rows[1][5] == "+0.0200 ± 0.0577"
+
+
+def test_machines_are_not_mixed_and_two_seeds_are_too_few(tmp_path):
+    kept = Store(tmp_path)
+    for seed in range(5):
+        kept.append(record(cell("NG-MVLVM", seed), KNN=0.7 + 0.01 * seed))
+        theirs = record(cell("MV-ARFLVM", seed), KNN=0.6)
+        kept.append(replace(theirs, machine="elsewhere") if seed > 1 else theirs)
+    assert pairs(kept, Effort.FULL) == []
+
+
+def test_latents_that_another_page_has_judged_are_not_counted_twice(tmp_path):
+    kept = Store(tmp_path)
+    for seed in range(5):
+        kept.append(record(cell("NG-MVLVM", seed, experiment="held-out"), KNN=0.7 + 0.01 * seed))
+        kept.append(record(cell("MV-ARFLVM", seed, experiment="held-out"), KNN=0.6))
+    assert pairs(kept, Effort.FULL) == []
 
 
 def test_the_page_is_written_as_markdown_and_csv(store):
     found = pairs(store, Effort.FULL)
-    path = write_overview(TITLE, summary(found), table_of(found), store.folder)
+    path = write_overview(TITLE, summary(found), table_of(found), Effort.FULL, store.folder)
     assert "| channel | CHANNEL, D = 2 | KNN |" in path.read_text()
     assert (store.folder / f"{NAME}.csv").read_text().count("\n") == 3

@@ -14,7 +14,9 @@ def test_numbers_are_written_as_people_write_them(value, written):
     assert plain_number(value) == written
 
 
-@pytest.mark.parametrize(("low", "high"), [(1e-12, 1e9), (1e-3, 1e5), (0.5, 2000.0), (0.011, 0.074), (1.2, 1.4)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-12, 1e9), (1e-3, 1e5), (0.5, 2000.0), (0.011, 0.074), (1.2, 1.4), (1.2, 2.8)]
+)
 def test_logarithmic_axes_have_some_ticks_but_not_too_many_however_long_they_are(low, high):
     panel = Figure().subplots()
     panel.set(xscale="log", xlim=(low, high))

@@ -143,7 +143,7 @@ class UMAP(AbstractNeighbourMap):
             "n_epochs": max_iter,
             "learning_rate": check_number(self.learning_rate, "learning_rate", positive=True),
         }
-        with _threads_of_others_kept():
+        with _torch_threads_kept():
             return _umap().UMAP(**parameters, random_state=seed, n_jobs=1, verbose=bool(self.verbose)).fit_transform(Y)
 
 
@@ -155,7 +155,7 @@ def _umap() -> Any:
 
 
 @contextmanager
-def _threads_of_others_kept() -> Iterator[None]:
+def _torch_threads_kept() -> Iterator[None]:
     """Undo that UMAP's compiler sets the threads of the whole process, torch's included, to the number of cores."""
     n_threads = torch.get_num_threads()
     try:

@@ -125,5 +125,5 @@ def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store"
     for overview, rows in ((beside_paper, beside), (stationarity, stationarity.pairs(store, effort))):
         titles[overview.NAME] = overview.TITLE
         if rows:
-            write_overview(overview.TITLE, overview.summary(rows), overview.table_of(rows), store.folder)
+            write_overview(overview.TITLE, overview.summary(rows), overview.table_of(rows), effort, store.folder)
     console.print(f"Written: {write_index(titles, store.folder)}", soft_wrap=True, highlight=False)

@@ -68,7 +68,7 @@ def _judged(row: Beside) -> list[str]:
 def summary(rows: Sequence[Beside]) -> str:
     """Say how many are reached."""
     same = [row for row in rows if row.is_same_data]
-    return f"""A number is reached if ours is at least the paper's, less one of the paper's standard deviations; of
-    errors, at most the paper's and one more. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
-    {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions,
-    two mixtures, fifty points each, and the library's defaults throughout."""
+    return f"""A number is reached if ours is at least the paper's less one of the paper's standard deviations, or, if
+    it is an error, at most the paper's plus one. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
+    {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions
+    and the library's defaults."""

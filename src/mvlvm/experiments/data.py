@@ -21,12 +21,14 @@ class PaperData:
         options: for `load`.
         quick_rows: how many rows a quick cell takes; None for all.
         differs: in what ours is known to differ from the paper's; empty if in nothing.
+        unsaid: what the paper does not say of its own.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     quick_rows: int | None = None
     differs: str = ""
+    unsaid: str = ""
 
 
 PAPER_DATA = {
@@ -37,15 +39,11 @@ PAPER_DATA = {
     "YALE": PaperData("yale", differs="another crop of the faces: 1,024 pixels instead of 1,850"),
     "R-MNIST": PaperData("r-mnist", quick_rows=500),
     "R-CIFAR": PaperData("r-cifar", quick_rows=500),
-    "MNIST-SVHN": PaperData(
-        "mnist-svhn", quick_rows=500, differs="the paper does not say how many pairs it took; ours are 16,000"
-    ),
+    "MNIST-SVHN": PaperData("mnist-svhn", quick_rows=500, unsaid="how many pairs of MNIST-SVHN it took"),
     "MOVIES": PaperData("movies", {"unit_rows": True}, quick_rows=300),
     "CORA": PaperData("cora", {"unit_rows": True, "dense": True}, quick_rows=400),
     "BRENDAN": PaperData("brendan", quick_rows=300, differs="1,965 frames, which the paper rounds to 2,000"),
-    "MV-MNIST": PaperData(
-        "mv-mnist", quick_rows=150, differs="the paper gives neither its angles nor its number of rows"
-    ),
+    "MV-MNIST": PaperData("mv-mnist", quick_rows=150, unsaid="the angles and the number of rows of MV-MNIST"),
     "CHANNEL": PaperData(
         "channel", quick_rows=200,
         differs="another draw of the same simulator (see docs/channel.md); 10,000 rows, as in the paper's text, where "
@@ -74,9 +72,12 @@ def load_paper_data(
 
 
 def note_on(names: list[str]) -> str:
-    """Say in what our data differ from the paper's."""
-    notes = [f"{name}: {PAPER_DATA[name].differs}" for name in names if name in PAPER_DATA and PAPER_DATA[name].differs]
-    return f"Data that differ from the paper's: {'; '.join(notes)}." if notes else ""
+    """Say in what our data differ from the paper's, and what it does not say of its own."""
+    known = {name: PAPER_DATA[name] for name in names if name in PAPER_DATA}
+    differs = "; ".join(f"{name}: {data.differs}" for name, data in known.items() if data.differs)
+    unsaid = "; ".join(data.unsaid for data in known.values() if data.unsaid)
+    said = [f"Data that differ from the paper's: {differs}." if differs else ""]
+    return " ".join(filter(None, [*said, f"The paper does not say: {unsaid}." if unsaid else ""]))
 
 
 def draw_rows(n: int, n_wanted: int | None, seed: int) -> Int[np.ndarray, " K"]:

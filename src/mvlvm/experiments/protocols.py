@@ -51,20 +51,21 @@ def held_out_accuracies(
     model itself predicts for test rows.
 
     Args:
-        fit: all views, "label" with NaN in the rows of a fold.
+        fit: fits a model to views, of which "label" has NaN in the rows of a fold.
         views: all views, "label" among them or not; without it one fit serves all folds.
-        labels: the class of every row.
+        labels: the class of every row, from 0 on, in the order of the label view's columns.
         seed: of the folds.
         n_folds: how many.
     """
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(labels)), labels))
-    common, right = None if LABEL in views else fit(views), {"KNN": 0, **({"predicted": 0} if LABEL in views else {})}
+    common = None if LABEL in views else fit(views)
+    right = dict.fromkeys(("KNN", "predicted") if LABEL in views else ("KNN",), 0)
     for train, test in folds:
         fitted = fit(_without_labels(views, test)) if common is None else common
         told = KNeighborsClassifier(1).fit(fitted.latents[train], labels[train]).predict(fitted.latents[test])
         right["KNN"] += int((told == labels[test]).sum())
         if common is None:
-            told = np.unique(labels)[np.asarray(fitted.rebuild()[LABEL])[test].argmax(axis=1)]
+            told = np.asarray(fitted.rebuild()[LABEL])[test].argmax(axis=1)
             right["predicted"] += int((told == labels[test]).sum())
     return {name: n / len(labels) for name, n in right.items()}
 

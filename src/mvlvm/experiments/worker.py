@@ -1,4 +1,7 @@
-"""A process that runs cells: `python -m mvlvm.experiments.worker FOLDER` reads them, a JSON line each."""
+"""A process that runs cells, a JSON line of its input each, for as long as the input is open.
+
+`python -m mvlvm.experiments.worker FOLDER` is started by `runner.py`.
+"""
 
 import json
 import os

@@ -5,9 +5,15 @@ from pathlib import Path
 
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
+from mvlvm.experiments.spec import Effort
 from mvlvm.experiments.store import DONE
 from mvlvm.experiments.tables import Table
 from mvlvm.records.markdown import filled
+
+_MADE_BY = {
+    Effort.FULL: "Made by `mvlvm reproduce all --full`; pages of experiments name machines, versions and seeds.",
+    Effort.QUICK: "Made by `mvlvm reproduce all --quick`, whose cells have fewer rows and steps.",
+}
 
 
 def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]:
@@ -33,11 +39,11 @@ def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]
     return [path, *written]
 
 
-def write_overview(title: str, summary: str, table: Table, folder: Path) -> Path:
+def write_overview(title: str, summary: str, table: Table, effort: Effort, folder: Path) -> Path:
     """Write a page of one table over all experiments."""
     table.write_csv(folder / f"{table.name}.csv")
     path = folder / f"{table.name}.md"
-    path.write_text("\n\n".join([f"# {title}", filled(summary), table.markdown()]) + "\n")
+    path.write_text("\n\n".join([f"# {title}", filled(summary), _MADE_BY[effort], table.markdown()]) + "\n")
     return path
 
 
