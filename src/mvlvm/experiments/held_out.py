@@ -63,7 +63,8 @@ def _raw(cell: Cell, data: Dataset, n_folds: int) -> dict[str, float]:
     regression = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=cell.seed)
     model = KNeighborsClassifier(1) if cell.method == _RAW[0] else regression
-    return {"KNN": float((cross_val_predict(model, columns, _labels(data), cv=folds) == _labels(data)).mean())}
+    told = cross_val_predict(model, columns, _labels(data), cv=folds)
+    return {"KNN": float(np.mean(told == _labels(data)))}
 
 
 def _of_unit_norm(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
@@ -85,10 +86,11 @@ def write(found: Found) -> Page:
 
 
 _NOTE = f"""No method sees the class of a row that is to be told. Most see the data alone, one fit for all rows, and
-classes only through the nearest neighbour among the latents of other folds: the same fits and judgement as in the tables of one
-view and of MNIST-SVHN, MOVIES and CORA, with more methods beside. Those "{_CLASSES.strip()}" have the classes as one
-more view, those of the fold's test rows missing, and are fitted anew for every fold; they can also predict that view
-themselves. The last two rows are classifiers on all columns of all views, the others have two dimensions."""
+classes only through the nearest neighbour among the latents of other folds: the same fits and judgement as in the
+tables of one view and of MNIST-SVHN, MOVIES and CORA, with more methods beside. Those "{_CLASSES.strip()}" have the
+classes as one more view, those of the fold's test rows missing, and are fitted anew for every fold; they can also
+predict that view themselves. The last two rows are classifiers on all columns of all views, the others have two
+dimensions."""
 
 
 def _standing(found: Found) -> str:
