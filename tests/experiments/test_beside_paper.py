@@ -2,7 +2,7 @@
 
 import pytest
 
-from mvlvm.experiments.beside_paper import beside_paper, summary, table_of
+from mvlvm.experiments.beside_paper import every_number, summary, table_of
 from mvlvm.experiments.catalogue import EXPERIMENTS
 from mvlvm.experiments.spec import Effort
 from mvlvm.experiments.store import Store
@@ -12,7 +12,7 @@ from tests.experiments.findings import found_in
 def rows_of(name, numbers, tmp_path):
     store = Store(tmp_path)
     found_in(EXPERIMENTS[name], store, numbers)
-    return list(beside_paper(EXPERIMENTS.values(), Effort.QUICK, store))
+    return list(every_number(EXPERIMENTS.values(), Effort.QUICK, store))
 
 
 @pytest.mark.parametrize(("accuracy", "reached"), [(0.8212, True), (0.821, False), (0.99, True)])

@@ -121,7 +121,7 @@ def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store"
         if found.records:
             write_page(experiment, found, store.folder)
     titles = {experiment.name: experiment.title for experiment in EXPERIMENTS.values()}
-    beside = list(beside_paper.beside_paper(EXPERIMENTS.values(), effort, store))
+    beside = list(beside_paper.every_number(EXPERIMENTS.values(), effort, store))
     for overview, rows in ((beside_paper, beside), (stationarity, stationarity.pairs(store, effort))):
         titles[overview.NAME] = overview.TITLE
         if rows:

@@ -7,11 +7,11 @@ from mvlvm.experiments.data import PAPER_DATA
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Spread
 from mvlvm.experiments.methods import OURS
-from mvlvm.experiments.paper import Printed, printed
+from mvlvm.experiments.paper import Printed
 from mvlvm.experiments.shown import at_point
 from mvlvm.experiments.spec import Effort
 from mvlvm.experiments.store import Store
-from mvlvm.experiments.tables import Measure, Table
+from mvlvm.experiments.tables import Measure, Table, theirs_of
 
 NAME, TITLE = "beside-paper", "NG-MVLVM beside the paper's own numbers"
 
@@ -37,13 +37,13 @@ class Beside(NamedTuple):
         return not PAPER_DATA[self.data].differs
 
 
-def beside_paper(experiments: Iterable[Experiment], effort: Effort, store: Store) -> Iterator[Beside]:
+def every_number(experiments: Iterable[Experiment], effort: Effort, store: Store) -> Iterator[Beside]:
     """Give every number that the paper prints of our model, and that was measured."""
     for experiment in experiments:
         found = at_point(experiment.found(effort, store), experiment.printed_at)
         for data, measures in experiment.printed.items():
             for measure in measures:
-                theirs = printed(experiment.name, OURS, f"{data} {measure.column}".strip())
+                theirs = theirs_of(experiment.name, OURS, data, measure)
                 ours = found.spread(measure.number, data, OURS)
                 if theirs is not None and ours is not None:
                     yield Beside(experiment.name, data, measure, theirs, ours)

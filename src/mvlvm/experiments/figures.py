@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from mvlvm import plots
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.paper import printed
-from mvlvm.experiments.tables import Measure
+from mvlvm.experiments.tables import Measure, theirs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,5 +32,5 @@ def accuracy_bars(found: Found, measure: Measure, *, y: str, paper_table: str | 
 
 
 def _printed(table: str, method: str, measure: Measure, data: Sequence[str]) -> dict[str, float]:
-    found = {name: printed(table, method, f"{name} {measure.column}".strip()) for name in data}
+    found = {name: theirs_of(table, method, name, measure) for name in data}
     return {name: number.mean for name, number in found.items() if number is not None}

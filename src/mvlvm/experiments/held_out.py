@@ -1,7 +1,7 @@
 """Every classification again, on rows whose classes the model has not seen."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -97,7 +97,7 @@ def _standing(found: Found) -> str:
     """Say on how many sets ours is the best latent variable model on data alone, and who is where it is not."""
     ahead, behind = [], []
     for data in found.data:
-        told = _by_seed(found, data, _LATENT)
+        told = _by_seed(found, data, {method: (method, "KNN") for method in _LATENT})
         if OURS not in told or len(told) == 1:
             continue
         best = max(told, key=lambda method: float(np.mean(told[method])))
@@ -113,23 +113,26 @@ def _standing(found: Found) -> str:
     return said if ahead or behind else ""
 
 
-def _by_seed(found: Found, data: str, methods: Sequence[str]) -> dict[str, list[float]]:
-    """Give the accuracies of methods by seed, for the seeds that all of those have that were run at all."""
-    told = {m: {r.cell.seed: r.numbers["KNN"] for r in found.select(data, m)} for m in methods}
-    told = {method: seeds for method, seeds in told.items() if seeds}
+def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
+    """Give numbers, name -> (method, number), by seed: of the seeds that all of those have that were run at all."""
+    told = {
+        name: {r.cell.seed: r.numbers[number] for r in found.select(data, method) if number in r.numbers}
+        for name, (method, number) in numbers.items()
+    }
+    told = {name: seeds for name, seeds in told.items() if seeds}
     common = sorted(set.intersection(*map(set, told.values()))) if told else []
-    return {method: [seeds[seed] for seed in common] for method, seeds in told.items()} if common else {}
+    return {name: [seeds[seed] for seed in common] for name, seeds in told.items()} if common else {}
 
 
 def _worth_of_classes(found: Found) -> str:
     """Say what the classes of other rows add to ours, by neighbours and by its own prediction."""
-    gains = []
+    with_classes, gains = f"{OURS}{_CLASSES}", []
     for data in found.data:
-        alone = found.spread("KNN", data, OURS)
-        near, own = (found.spread(number, data, f"{OURS}{_CLASSES}") for number in ("KNN", "predicted"))
-        if alone is not None and near is not None and own is not None:
-            points = [100 * (spread.mean - alone.mean) for spread in (near, own)]
-            gains.append(f"{data} {points[0]:+.1f} and {points[1]:+.1f}")
+        wanted = {"alone": (OURS, "KNN"), "near": (with_classes, "KNN"), "own": (with_classes, "predicted")}
+        told = _by_seed(found, data, wanted)
+        if len(told) == len(wanted):
+            near, own = (100 * float(np.mean(np.subtract(told[name], told["alone"]))) for name in ("near", "own"))
+            gains.append(f"{data} {near:+.1f} and {own:+.1f}")
     text = f"Points that the classes of other rows add to {OURS}, by 1-NN and by its own prediction:"
     return f"{text} {'; '.join(gains)}." if gains else ""
 

@@ -84,7 +84,7 @@ def comparison(
     shown_of_each = ["paper", "ours", "difference"] if paper_table else [""]
     for measure in measures:
         ours = {method: found.spread(measure.number, data, method) for method in found.methods}
-        theirs = {method: _theirs(paper_table, method, data, measure) for method in found.methods}
+        theirs = {method: theirs_of(paper_table, method, data, measure) for method in found.methods}
         head += [f"{measure.column} {what}".strip() for what in shown_of_each]
         columns += _columns(measure, ours, theirs, with_paper=paper_table is not None)
     rows = [[method, *(column[method] for column in columns)] for method in found.methods]
@@ -92,7 +92,8 @@ def comparison(
     return Table(f"{found.experiment}-{data.lower()}", title or data, [head, *shown])
 
 
-def _theirs(table: str | None, method: str, data: str, measure: Measure) -> Printed | None:
+def theirs_of(table: str | None, method: str, data: str, measure: Measure) -> Printed | None:
+    """Give what the paper prints of a method; None where it prints nothing, or there is no such table."""
     return None if table is None else printed(table, method, f"{data} {measure.column}".strip())
 
 
