@@ -71,4 +71,4 @@ def summary(rows: Sequence[Beside]) -> str:
     return f"""A number is reached if ours is at least the paper's less one of the paper's standard deviations, or, if
     it is an error, at most the paper's plus one. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
     {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions
-    and the library's defaults."""
+    and the library's defaults, but for the start where latents are classified, which is chosen by the bound."""

@@ -14,11 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvlvm.datasets import Dataset
+from mvlvm.experiments.classifying import START_NOTE
 from mvlvm.experiments.data import load_paper_data, note_on
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, OURS, estimator_for, readable
+from mvlvm.experiments.methods import CHOSEN_START, MOST_ROWS, OURS, estimator_for, readable
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import Fitted, held_out_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -51,7 +52,7 @@ def measure(cell: Cell) -> Measured:
 
 def _latent(cell: Cell, data: Dataset, n_folds: int) -> dict[str, float]:
     def fit(views: dict[str, Any]) -> Fitted:
-        estimator = estimator_for(cell)
+        estimator = estimator_for(cell, settings=CHOSEN_START.get(cell.method, {}))
         return Fitted(estimator.fit_transform(readable(cell.method, views)), lambda: estimator.reconstruct())
 
     return held_out_accuracies(fit, dict(data.views), _labels(data), seed=cell.seed, n_folds=n_folds)
@@ -81,8 +82,8 @@ def write(found: Found) -> Page:
     """Give one table for every data set, and who is the best latent variable model where."""
     bars = accuracy_bars(found, _MEASURES[0], y="held-out accuracy, %")
     tables = [comparison(found, data, _MEASURES) for data in found.data]
-    notes = [_NOTE, _standing(found), _worth_of_classes(found), note_on_rows(found), note_on(found.data)]
-    return Page(tables, {"accuracy": bars}, notes)
+    findings = [_standing(found), _worth_of_classes(found), note_on_rows(found)]
+    return Page(tables, {"accuracy": bars}, [_NOTE, *findings, START_NOTE, note_on(found.data)])
 
 
 _NOTE = f"""No method sees the class of a row that is to be told. Most see the data alone, one fit for all rows, and

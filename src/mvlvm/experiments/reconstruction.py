@@ -50,7 +50,8 @@ _GRIDS = {
         Grid(_PAPERS, (_MEANS,)),
     ],
     Effort.FULL: [
-        Grid(_PAPERS, _METHODS, {"D": (_PAPERS_D, 5, 10, 20)}),
+        Grid(_PAPERS, _METHODS, {"D": (_PAPERS_D,)}),
+        Grid(_PAPERS, (OURS, "MV-ARFLVM", "PCA"), {"D": (5, 10, 20)}),
         Grid(("MNIST-SVHN",), (_ALIKE,), {"D": (_PAPERS_D, 5, 10, 20)}),
         Grid(_SMALL, _METHODS, {"D": (_PAPERS_D,)}),
         Grid((*_PAPERS, *_SMALL), (_MEANS,)),

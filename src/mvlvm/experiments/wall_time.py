@@ -19,9 +19,9 @@ _CUBIC = ("MV-RFLVM", "MV-NGPLVM", "MV-GPLVM")
 _GRIDS = {
     Effort.QUICK: [Grid(["MNIST"], (*_SCALABLE, *_CUBIC), {"N": (100, 200, 400)})],
     Effort.FULL: [
-        Grid(["MNIST"], (*_SCALABLE, *_CUBIC), {"N": (100, 200, 500, 1000)}),
-        Grid(["MNIST"], _SCALABLE, {"N": (2000, 5000, 10_000)}),
-        Grid(["MNIST"], _SCALABLE[:2], {"N": (20_000, 70_000)}),
+        Grid(["MNIST"], (*_SCALABLE, *_CUBIC), {"N": (100, 300, 1000)}),
+        Grid(["MNIST"], _SCALABLE, {"N": (3000, 10_000)}),
+        Grid(["MNIST"], _SCALABLE[:2], {"N": (70_000,)}),
     ],
 }
 
