@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from mvlvm.experiments.classifying import START_NOTE
 from mvlvm.experiments.data import draw_rows, load_paper_data, note_on, some_rows
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, OURS, estimator_for
+from mvlvm.experiments.methods import CHOSEN_START, MOST_ROWS, OURS, estimator_for
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -23,7 +24,7 @@ def measure(cell: Cell) -> Measured:
     seen = draw_rows(len(whole.labels), MOST_ROWS.get(cell.method), cell.seed)
     data = some_rows(whole, seen)
     assert data.labels is not None
-    latents = estimator_for(cell).fit_transform(dict(data.views))
+    latents = estimator_for(cell, settings=CHOSEN_START.get(cell.method, {})).fit_transform(dict(data.views))
     accuracy = paper_accuracies(latents, data.labels, ["KNN"], seed=cell.seed)
     # rows drawn for the figure are among those drawn for any method that sees as many or more
     shown = np.searchsorted(seen, draw_rows(len(whole.labels), _N_SHOWN, cell.seed))
@@ -47,7 +48,7 @@ def write(found: Found) -> Page:
                 classes[data] = arrays["labels"]
                 notes.setdefault(method, {})[data] = f"1-NN {100 * records[0].numbers['KNN']:.1f} %"
     figures = {"gallery": plot_latent_gallery(latents, classes, notes=notes)} if latents else {}
-    return Page(figures=figures, notes=[_NOTE, note_on_rows(found), note_on(found.data)])
+    return Page(figures=figures, notes=[_NOTE, note_on_rows(found), START_NOTE, note_on(found.data)])
 
 
 _NOTE = f"""Classes are a view of their own, as in the multi-view table: that they lie apart shows that they fit into
