@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.linalg.leading import JoinedColumns
+from mvlvm.models.lent_views import lend_views
 from mvlvm.models.neighbour_graph import neighbour_graph
 from mvlvm.models.neighbour_start import neighbour_start
 from mvlvm.models.spectral_start import spectral_start
@@ -21,8 +22,9 @@ def graph_starts(
 ) -> dict[str, Float[Tensor, "N D"]]:
     """Give starts that keep neighbours together, each component scaled to unit variance.
 
-    Neighbours are those in all views side by side, each divided by its norm, so that all weigh the same. Rows without
-    an entry in any view are no one's neighbours, and start at zero.
+    Neighbours are those in all views side by side, each divided by its norm, so that all weigh the same. A row that
+    lacks a view is compared by those it has. Rows without an entry in any view are no one's neighbours, and start at
+    zero.
 
     Args:
         kinds: which starts, "spectral" or "neighbors".
@@ -33,8 +35,11 @@ def graph_starts(
     Raises:
         ViewError: the views together have fewer than D directions, or too few rows.
     """
-    known = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys]).all(dim=0)
+    has = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
+    known = has.any(dim=1)
     filled = of_unit_norm(Ys, n_components)
+    if not has.all():
+        filled = lend_views(filled, has)
     if not known.all():
         filled = JoinedColumns([Y[known] for Y in filled.parts], filled.factors)
     scores = principal_scores(filled, n_components, at_most=max(_MOST_DIRECTIONS, n_components))
