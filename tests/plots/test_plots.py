@@ -55,3 +55,13 @@ def test_a_label_has_the_same_colour_in_the_legend_and_the_plot(figures):
 def test_a_figure_becomes_a_png(figures, tmp_path):
     path = plots.write(figures["bounds"], tmp_path / "bounds.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_same_figure_is_the_same_file(tmp_path, ending):
+    def saved(folder):
+        (tmp_path / folder).mkdir()
+        figure = plots.plot_curves({"a": tuple(np.arange(3.0) for _ in range(3))}, x="rows", y="seconds")
+        return plots.write(figure, tmp_path / folder / f"curves.{ending}").read_bytes()
+
+    assert saved("first") == saved("second")

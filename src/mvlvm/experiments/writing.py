@@ -18,6 +18,8 @@ _MADE_BY = {
 
 def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]:
     """Write the page of an experiment, and give the paths of all that was written."""
+    from mvlvm.plots.style import write
+
     page = experiment.write(found)
     written: list[Path] = []
     parts = [f"# {experiment.title}", filled(_origin(experiment, found)), *map(filled, filter(None, page.notes))]
@@ -25,8 +27,7 @@ def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]
     for name, figure in page.figures.items():
         stem = folder / f"{experiment.name}-{name}"
         for path in (stem.with_suffix(".png"), stem.with_suffix(".svg")):
-            figure.savefig(path, dpi=150, bbox_inches="tight")
-            written.append(path)
+            written.append(write(figure, path, trimmed=True))
         parts.append(f"![{experiment.title}: {name}]({stem.name}.png)")
     for table in page.tables:
         path = folder / f"{table.name}.csv"

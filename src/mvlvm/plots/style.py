@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -22,9 +23,17 @@ def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tu
     return figure, [list(row) for row in axes]
 
 
-def write(figure: Figure, path: Path) -> Path:
-    """Save a figure, as PNG, SVG or PDF by the ending of its name, and give its path."""
-    figure.savefig(path, dpi=DPI)
+def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
+    """Save a figure, as PNG, SVG or PDF by the ending of its name, and give its path. The same figure, the same file.
+
+    Args:
+        figure: what to save.
+        path: where.
+        trimmed: margins are cut to what is drawn.
+    """
+    undated = {"Date": None} if path.suffix == ".svg" else None
+    with rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(path, dpi=DPI, bbox_inches="tight" if trimmed else None, metadata=undated)
     return path
 
 
