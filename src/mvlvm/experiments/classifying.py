@@ -6,21 +6,17 @@ from mvlvm.datasets import Dataset
 from mvlvm.experiments.data import note_on
 from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import CHOSEN_START, estimator_for, readable
+from mvlvm.experiments.methods import START_NOTE, estimator_to_classify, readable
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.spec import Cell, Measured
 from mvlvm.experiments.tables import Measure, comparison
 
-START_NOTE = """NG-MVLVM and its stationary relatives start from principal components, from an eigenmap or from a
-layout of the graph of neighbours, whichever has the best bound after 100 steps (`init="auto"`)."""
-
 
 def classify_latents(cell: Cell, data: Dataset, measures: Sequence[Measure], n_components: int = 2) -> Measured:
     """Fit a cell's method to data, and classify the latents of all rows."""
     assert data.labels is not None
-    estimator = estimator_for(cell, n_components, CHOSEN_START.get(cell.method, {}))
-    latents = estimator.fit_transform(readable(cell.method, data.views), data.labels)
+    latents = estimator_to_classify(cell, n_components).fit_transform(readable(cell.method, data.views), data.labels)
     accuracies = paper_accuracies(latents, data.labels, [measure.number for measure in measures], seed=cell.seed)
     return Measured({**accuracies, "rows": len(latents)})
 

@@ -14,12 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvlvm.datasets import Dataset
-from mvlvm.experiments.classifying import START_NOTE
 from mvlvm.experiments.data import load_paper_data, note_on
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import CHOSEN_START, MOST_ROWS, OURS, estimator_for, readable
+from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_to_classify, readable
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import Fitted, held_out_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -52,7 +51,7 @@ def measure(cell: Cell) -> Measured:
 
 def _latent(cell: Cell, data: Dataset, n_folds: int) -> dict[str, float]:
     def fit(views: dict[str, Any]) -> Fitted:
-        estimator = estimator_for(cell, settings=CHOSEN_START.get(cell.method, {}))
+        estimator = estimator_to_classify(cell)
         return Fitted(estimator.fit_transform(readable(cell.method, views)), lambda: estimator.reconstruct())
 
     return held_out_accuracies(fit, dict(data.views), _labels(data), seed=cell.seed, n_folds=n_folds)

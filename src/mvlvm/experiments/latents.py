@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from mvlvm.experiments.classifying import START_NOTE
 from mvlvm.experiments.data import draw_rows, load_paper_data, note_on, some_rows
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import CHOSEN_START, MOST_ROWS, OURS, estimator_for
+from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_to_classify
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -24,7 +23,7 @@ def measure(cell: Cell) -> Measured:
     seen = draw_rows(len(whole.labels), MOST_ROWS.get(cell.method), cell.seed)
     data = some_rows(whole, seen)
     assert data.labels is not None
-    latents = estimator_for(cell, settings=CHOSEN_START.get(cell.method, {})).fit_transform(dict(data.views))
+    latents = estimator_to_classify(cell).fit_transform(dict(data.views))
     accuracy = paper_accuracies(latents, data.labels, ["KNN"], seed=cell.seed)
     # rows drawn for the figure are among those drawn for any method that sees as many or more
     shown = np.searchsorted(seen, draw_rows(len(whole.labels), _N_SHOWN, cell.seed))
