@@ -16,7 +16,7 @@ def found_by_sklearn(Z, k, of=None):
 
 @pytest.mark.parametrize("block", [2**24, 1000])
 def test_all_pairs_find_what_scikit_learn_finds(generator, monkeypatch, block):
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(module, "BLOCK", block)
     Z = rows(200, generator)
     near = nearest_rows(Z, 7, generator)
     distance, index = found_by_sklearn(Z, 7)

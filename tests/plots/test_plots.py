@@ -57,11 +57,12 @@ def test_a_figure_becomes_a_png(figures, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_the_same_figure_is_the_same_file(tmp_path, ending):
-    def saved(folder):
-        (tmp_path / folder).mkdir()
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_the_same_figure_is_the_same_file(tmp_path, ending, trimmed, monkeypatch):
+    def saved(name, seconds):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)  # matplotlib's clock, where a file is dated
         figure = plots.plot_curves({"a": tuple(np.arange(3.0) for _ in range(3))}, x="rows", y="seconds")
-        return plots.write(figure, tmp_path / folder / f"curves.{ending}").read_bytes()
+        return plots.write(figure, tmp_path / f"{name}.{ending}", trimmed=trimmed).read_bytes()
 
-    assert saved("first") == saved("second")
+    assert saved("first", "1000000000") == saved("second", "1100000000")

@@ -6,7 +6,7 @@ from mvlvm.datasets import Dataset
 from mvlvm.experiments.data import note_on
 from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import START_NOTE, estimator_to_classify, readable
+from mvlvm.experiments.methods import START_NOTE, estimator_started_by_bound, readable
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.spec import Cell, Measured
@@ -16,7 +16,8 @@ from mvlvm.experiments.tables import Measure, comparison
 def classify_latents(cell: Cell, data: Dataset, measures: Sequence[Measure], n_components: int = 2) -> Measured:
     """Fit a cell's method to data, and classify the latents of all rows."""
     assert data.labels is not None
-    latents = estimator_to_classify(cell, n_components).fit_transform(readable(cell.method, data.views), data.labels)
+    estimator, views = estimator_started_by_bound(cell, n_components), readable(cell.method, data.views)
+    latents = estimator.fit_transform(views, data.labels)
     accuracies = paper_accuracies(latents, data.labels, [measure.number for measure in measures], seed=cell.seed)
     return Measured({**accuracies, "rows": len(latents)})
 

@@ -18,7 +18,7 @@ from mvlvm.experiments.data import load_paper_data, note_on
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.figures import accuracy_bars
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_to_classify, readable
+from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_started_by_bound, readable
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import Fitted, held_out_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -51,7 +51,7 @@ def measure(cell: Cell) -> Measured:
 
 def _latent(cell: Cell, data: Dataset, n_folds: int) -> dict[str, float]:
     def fit(views: dict[str, Any]) -> Fitted:
-        estimator = estimator_to_classify(cell)
+        estimator = estimator_started_by_bound(cell)
         return Fitted(estimator.fit_transform(readable(cell.method, views)), lambda: estimator.reconstruct())
 
     return held_out_accuracies(fit, dict(data.views), _labels(data), seed=cell.seed, n_folds=n_folds)
@@ -87,10 +87,10 @@ def write(found: Found) -> Page:
 
 _NOTE = f"""No method sees the class of a row that is to be told. Most see the data alone, one fit for all rows, and
 classes only through the nearest neighbour among the latents of other folds: the same fits and judgement as in the
-tables of one view and of MNIST-SVHN, MOVIES and CORA, with more methods beside. Those "{_CLASSES.strip()}" have the
-classes as one more view, those of the fold's test rows missing, and are fitted anew for every fold; they can also
-predict that view themselves. The last two rows are classifiers on all columns of all views, the others have two
-dimensions."""
+tables of one view and of MNIST-SVHN (here with fewer rows), MOVIES and CORA, with more methods beside. Those
+"{_CLASSES.strip()}" have the classes as one more view, those of the fold's test rows missing, and are fitted anew for
+every fold; they can also predict that view themselves. The last two rows are classifiers on all columns of all views,
+the others have two dimensions."""
 
 
 def _standing(found: Found) -> str:

@@ -5,7 +5,7 @@ import numpy as np
 from mvlvm.experiments.data import draw_rows, load_paper_data, note_on, some_rows
 from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_to_classify
+from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_started_by_bound
 from mvlvm.experiments.pages import Page
 from mvlvm.experiments.protocols import paper_accuracies
 from mvlvm.experiments.shown import note_on_rows
@@ -23,7 +23,7 @@ def measure(cell: Cell) -> Measured:
     seen = draw_rows(len(whole.labels), MOST_ROWS.get(cell.method), cell.seed)
     data = some_rows(whole, seen)
     assert data.labels is not None
-    latents = estimator_to_classify(cell).fit_transform(dict(data.views))
+    latents = estimator_started_by_bound(cell).fit_transform(dict(data.views))
     accuracy = paper_accuracies(latents, data.labels, ["KNN"], seed=cell.seed)
     # rows drawn for the figure are among those drawn for any method that sees as many or more
     shown = np.searchsorted(seen, draw_rows(len(whole.labels), _N_SHOWN, cell.seed))

@@ -17,8 +17,8 @@ OURS = "NG-MVLVM"
 MOST_ROWS = {"MV-GPLVM": 1000, "MV-NGPLVM": 1000, "MV-RFLVM": 2000, "RFLVM": 2000, "BGPLVM": 3000, "GFA": 10_000,
              "Isomap": 10_000, "t-SNE": 20_000, "UMAP": 70_000, "MV-DGPLVM": 10_000, "DGPLVM": 10_000,
              "GPLVM-SVI": 10_000, "MV-GPLVM-SVI": 10_000}  # fmt: skip
-# The start decides more than the number of steps does; how ours is chosen is said beside every table of it.
-_CHOSEN_START = {name: {"init": "auto"} for name in (OURS, "MV-ARFLVM", "ARFLVM")}
+# Where latents are told apart by classes the start decides more than the number of steps does.
+_STARTED_BY_BOUND = (OURS, "MV-ARFLVM", "ARFLVM")
 START_NOTE = """NG-MVLVM and its stationary relatives start from principal components, from an eigenmap or from a layout
 of the graph of neighbours, whichever has the best bound after 100 steps (`init="auto"`)."""
 # A quick cell takes fewer steps; the numbers show that everything runs, and roughly what it gives.
@@ -45,9 +45,9 @@ def estimator_for(cell: Cell, n_components: int = 2, settings: Mapping[str, Any]
     return _class_of(cell.method)(n_components=n_components, random_state=cell.seed, **{**quick, **settings})
 
 
-def estimator_to_classify(cell: Cell, n_components: int = 2) -> Any:
-    """Make the estimator of a cell whose latents are to be classified, as `START_NOTE` says."""
-    return estimator_for(cell, n_components, _CHOSEN_START.get(cell.method, {}))
+def estimator_started_by_bound(cell: Cell, n_components: int = 2) -> Any:
+    """Make the estimator of a cell, ours as `START_NOTE` says; its page has that note."""
+    return estimator_for(cell, n_components, {"init": "auto"} if cell.method in _STARTED_BY_BOUND else {})
 
 
 def readable(method: str, views: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,9 @@ def write(found: Found) -> Page:
     return Page([Table("wall-time", "Seconds of a fit", rows)], {"seconds": figure}, [_NOTE])
 
 
-_NOTE = """Every method takes as many steps as it does by default; those that cost N³ are given up to 1,000 rows. Cells
-run beside each other, so seconds are rough; `mvlvm bench` measures them one at a time, with other libraries beside."""
+_NOTE = """Every method starts and takes as many steps as it does by default; those that cost N³ are given up to 1,000
+rows. Cells run beside each other, so seconds are rough; `mvlvm bench` measures them one at a time, with other libraries
+beside."""
 
 EXPERIMENT = Experiment(
     name="wall-time",

@@ -18,7 +18,7 @@ _MADE_BY = {
 
 def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]:
     """Write the page of an experiment, and give the paths of all that was written."""
-    from mvlvm.plots.style import write
+    from mvlvm import plots
 
     page = experiment.write(found)
     written: list[Path] = []
@@ -27,7 +27,7 @@ def write_page(experiment: Experiment, found: Found, folder: Path) -> list[Path]
     for name, figure in page.figures.items():
         stem = folder / f"{experiment.name}-{name}"
         for path in (stem.with_suffix(".png"), stem.with_suffix(".svg")):
-            written.append(write(figure, path, trimmed=True))
+            written.append(plots.write(figure, path, trimmed=True))
         parts.append(f"![{experiment.title}: {name}]({stem.name}.png)")
     for table in page.tables:
         path = folder / f"{table.name}.csv"

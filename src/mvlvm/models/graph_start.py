@@ -8,13 +8,11 @@ from torch import Tensor
 
 from mvlvm.linalg.leading import JoinedColumns
 from mvlvm.models.lent_views import lend_views
+from mvlvm.models.nearest_rows import MOST_DIRECTIONS
 from mvlvm.models.neighbour_graph import neighbour_graph
 from mvlvm.models.neighbour_start import neighbour_start
 from mvlvm.models.spectral_start import spectral_start
 from mvlvm.models.starting import of_unit_norm, principal_scores, uncorrelated
-
-# Distances are taken between rows of at most this many principal components.
-_MOST_DIRECTIONS = 50
 
 
 def graph_starts(
@@ -35,14 +33,14 @@ def graph_starts(
     Raises:
         ViewError: the views together have fewer than D directions, or too few rows.
     """
-    has = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
-    known = has.any(dim=1)
+    present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
+    known = present.any(dim=1)
     filled = of_unit_norm(Ys, n_components)
-    if not has.all():
-        filled = lend_views(filled, has)
+    if not present.all():
+        filled = lend_views(filled, present)
     if not known.all():
         filled = JoinedColumns([Y[known] for Y in filled.parts], filled.factors)
-    scores = principal_scores(filled, n_components, at_most=max(_MOST_DIRECTIONS, n_components))
+    scores = principal_scores(filled, n_components, at_most=max(MOST_DIRECTIONS, n_components))
     Z = scores.float()
     # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound
     layouts = {"spectral": spectral_start(Z, n_components, generator)}

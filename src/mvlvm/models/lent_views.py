@@ -1,45 +1,60 @@
 """Views that rows lack, lent by rows that have them.
 
 A start that keeps neighbours together must not take rows for alike because they lack the same view. So a row that lacks
-a view is given, for the start alone, the mean of it over the rows that are nearest in the views it has.
+a view is given, for the start alone, that of the row which is nearest to it in the views that both have. One lender and
+not the mean of several: means vary less than rows do, and would lie together again.
 """
 
-from jaxtyping import Bool, Float
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm.linalg.leading import JoinedColumns
-from mvlvm.models.nearest_rows import nearest_among
-
-# Rows are compared by at most this many principal components of what they have.
-_MOST_DIRECTIONS = 50
-_N_LENDERS = 5
+from mvlvm.models.nearest_rows import BLOCK, MOST_DIRECTIONS, squared_distances
 
 
-def lend_views(filled: JoinedColumns, has: Bool[Tensor, "N V"]) -> JoinedColumns:
-    """Give views in which no row differs from others by what it lacks.
+def lend_views(filled: JoinedColumns, present: Bool[Tensor, "N V"]) -> JoinedColumns:
+    """Give views in which rows do not lie apart from others by what they lack, each divided by its norm.
 
-    A view that no row with the same other views has stays as it is.
+    A row keeps what it was filled with where no row that has the view has another in common with it. A view of which
+    a row has a single entry is one that it has.
 
     Args:
         filled: views of equal norm, their gaps filled somehow.
-        has: which rows have an entry in which views.
+        present: which rows have an entry in which views.
     """
-    parts = [Y if has_it.all() else Y.clone() for Y, has_it in zip(filled.parts, has.T, strict=True)]
-    for held in has.cpu().unique(dim=0).to(has.device):
-        if held.all() or not held.any():
-            continue
-        rows, scores = (has == held).all(dim=1), _scores(filled, held)
-        for view in (~held).nonzero().flatten().tolist():
-            lenders = has[:, held].all(dim=1) & has[:, view]
-            if lenders.any():
-                near = nearest_among(scores[rows], scores[lenders], min(_N_LENDERS, int(lenders.sum())))
-                parts[view][rows] = filled.parts[view][lenders][near.rows].mean(dim=1)
-    return JoinedColumns(parts, filled.factors)
+    scores = [_scores(Y * factor) for Y, factor in zip(filled.parts, filled.factors, strict=True)]
+    parts = list(filled.parts)
+    for view, has in enumerate(present.T):
+        if has.any() and not has.all():
+            borrowers, lenders = (~has).nonzero().flatten(), has.nonzero().flatten()
+            nearest, is_near = _nearest_lenders(scores, present, borrowers, lenders)
+            parts[view] = parts[view].clone()
+            parts[view][borrowers[is_near]] = filled.parts[view][nearest[is_near]]
+    return JoinedColumns(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
 
 
-def _scores(filled: JoinedColumns, held: Bool[Tensor, " V"]) -> Float[Tensor, "N d"]:
-    """Give all rows by the leading principal components of some views."""
-    which = held.nonzero().flatten().tolist()
-    some = JoinedColumns([filled.parts[v] for v in which], [filled.factors[v] for v in which])
-    left, singular_values = some.leading_left_vectors(_MOST_DIRECTIONS)
-    return left * singular_values
+def _scores(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N d"]:
+    left, singular_values = JoinedColumns([Y], [1.0]).leading_left_vectors(MOST_DIRECTIONS)
+    return (left * singular_values).float()
+
+
+def _nearest_lenders(
+    scores: list[Float[Tensor, "N _"]],
+    present: Bool[Tensor, "N V"],
+    borrowers: Int[Tensor, " B"],
+    lenders: Int[Tensor, " L"],
+) -> tuple[Int[Tensor, " B"], Bool[Tensor, " B"]]:
+    """Give every borrower the lender that is nearest in the views both have, and whether there is any."""
+    nearest, is_near = [], []
+    for rows in borrowers.split(max(1, BLOCK // max(1, len(lenders)))):
+        total = torch.zeros((len(rows), len(lenders)), device=rows.device)
+        shared = torch.zeros_like(total)
+        for Z, has in zip(scores, present.T, strict=True):
+            both = has[rows, None] & has[lenders]
+            total += torch.where(both, squared_distances(Z[rows], Z[lenders]), 0.0)
+            shared += both
+        least, place = (total / shared).nan_to_num(nan=torch.inf).min(dim=1)
+        nearest.append(lenders[place])
+        is_near.append(least.isfinite())
+    return torch.cat(nearest), torch.cat(is_near)

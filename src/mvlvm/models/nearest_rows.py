@@ -15,8 +15,10 @@ from torch import Tensor
 MOST_FOR_ALL_PAIRS = 10_000
 _N_TREES = 8
 _LEAF = 400
+# Rows are compared by at most this many principal components.
+MOST_DIRECTIONS = 50
 # Distances held at a time, 64 MB in float32.
-_BLOCK = 2**24
+BLOCK = 2**24
 
 
 class Neighbours(NamedTuple):
@@ -40,8 +42,8 @@ def nearest_rows(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) ->
 
 def nearest_among(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], k: int) -> Neighbours:
     """Find for every row the k nearest of some other rows."""
-    blocks = Z.split(max(1, _BLOCK // len(others)))
-    return _measured(Z, others, torch.cat([_nearest(_squared_distances(block, others), k) for block in blocks]))
+    blocks = Z.split(max(1, BLOCK // len(others)))
+    return _measured(Z, others, torch.cat([_nearest(squared_distances(block, others), k) for block in blocks]))
 
 
 def _measured(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], rows: Int[Tensor, "N k"]) -> Neighbours:
@@ -57,8 +59,8 @@ def _nearest(squared: Float[Tensor, "n m"], k: int) -> Int[Tensor, "n k"]:
 
 def _by_all_pairs(Z: Float[Tensor, "N d"], k: int) -> Int[Tensor, "N k"]:
     found = []
-    for block in torch.arange(len(Z), device=Z.device).split(max(1, _BLOCK // len(Z))):
-        squared = _squared_distances(Z[block], Z)
+    for block in torch.arange(len(Z), device=Z.device).split(max(1, BLOCK // len(Z))):
+        squared = squared_distances(Z[block], Z)
         squared[torch.arange(len(block), device=Z.device), block] = torch.inf
         found.append(_nearest(squared, k))
     return torch.cat(found)
@@ -68,7 +70,7 @@ def _by_trees(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> In
     index = torch.full((len(Z), k), -1, device=Z.device)
     squared = torch.full((len(Z), k), torch.inf, dtype=Z.dtype, device=Z.device)
     for _ in range(_N_TREES):
-        for leaves in _grow(Z, generator).split(max(1, _BLOCK // _LEAF**2)):
+        for leaves in _grow(Z, generator).split(max(1, BLOCK // _LEAF**2)):
             rows, near, far = _within_leaves(Z, leaves, k)
             both = torch.cat([index[rows], near], dim=1), torch.cat([squared[rows], far], dim=1)
             index[rows], squared[rows] = _nearest_of(*both, k)
@@ -94,7 +96,7 @@ def _within_leaves(
     Z: Float[Tensor, "N d"], leaves: Int[Tensor, "L n"], k: int
 ) -> tuple[Int[Tensor, " R"], Int[Tensor, "R k"], Float[Tensor, "R k"]]:
     """Give the rows of leaves, each once, with their nearest rows there and how far these are."""
-    squared = _squared_distances(Z[leaves], Z[leaves])
+    squared = squared_distances(Z[leaves], Z[leaves])
     squared.masked_fill_(leaves[:, :, None] == leaves[:, None, :], torch.inf)
     far, place = squared.topk(k, largest=False)
     near = leaves[:, None, :].expand(-1, leaves.shape[1], -1).gather(2, place)
@@ -116,6 +118,7 @@ def _nearest_of(
     return index.gather(1, place), squared
 
 
-def _squared_distances(A: Float[Tensor, "*L n d"], B: Float[Tensor, "*L m d"]) -> Float[Tensor, "*L n m"]:
+def squared_distances(A: Float[Tensor, "*L n d"], B: Float[Tensor, "*L m d"]) -> Float[Tensor, "*L n m"]:
+    """Give the squared distance of every two rows, to the precision of differences of squares."""
     products = A @ B.transpose(-1, -2)
     return A.square().sum(dim=-1)[..., None] + B.square().sum(dim=-1)[..., None, :] - 2 * products
