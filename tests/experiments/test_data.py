@@ -7,6 +7,7 @@ from mvlvm.datasets import Dataset
 from mvlvm.experiments import data as module
 from mvlvm.experiments.data import PaperData, load_paper_data
 from mvlvm.experiments.spec import Effort
+from tests.datasets.at_hand import need
 
 LABELS = np.repeat([0, 1, 2], 20)
 
@@ -35,3 +36,9 @@ def test_rows_keep_their_classes_and_their_order_unless_they_are_to_be_shuffled(
 
 def test_copies_that_are_sorted_by_class_are_shuffled():
     assert module.PAPER_DATA["NEWSGROUPS"].shuffled
+
+
+@need("newsgroups3.jsonl.gz")
+def test_newsgroups_is_the_papers():
+    data = load_paper_data("NEWSGROUPS", seed=0, effort=Effort.FULL)
+    assert data.views["words"].shape == (2752, 19)
