@@ -3,20 +3,18 @@
 import numpy as np
 
 from mvlvm.datasets import Dataset
-from mvlvm.experiments.spec import Cell, Effort
+from mvlvm.experiments.spec import Effort
 from tests.experiments.test_running import record
 
 
 def cell(experiment, method, *, data=None, seed=0, effort=Effort.QUICK, **at):
-    return Cell(experiment=experiment.name, data=data or experiment.data[0], method=method, seed=seed, effort=effort,
-                at=tuple(at.items()))  # fmt: skip
+    return experiment.cell(data or experiment.data[0], method, seed, effort, at)
 
 
 def found_in(experiment, store, numbers, *, effort=Effort.QUICK):
     """Give what would be found if the cells had these numbers, (method, seed, point) -> name -> value."""
     for (data, method, seed, at), values in numbers.items():
-        one = Cell(experiment=experiment.name, data=data, method=method, seed=seed, effort=effort, at=at)
-        store.append(record(one, **values))
+        store.append(record(experiment.cell(data, method, seed, effort, dict(at)), **values))
     return experiment.found(effort, store)
 
 

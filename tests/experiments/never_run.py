@@ -1,11 +1,11 @@
 """Results of experiments that were never run."""
 
-from mvlvm.experiments.spec import Cell, Effort
+from mvlvm.experiments.spec import Effort
 from mvlvm.experiments.store import DONE, Record, Store, versions
 
 
 def cell_of(experiment, data, method, *, seed=0, effort=Effort.QUICK, **at):
-    return Cell(experiment=experiment.name, data=data, method=method, seed=seed, effort=effort, at=tuple(at.items()))
+    return experiment.cell(data, method, seed, effort, at)
 
 
 def found_of(experiment, folder, results):

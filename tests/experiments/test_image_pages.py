@@ -72,7 +72,7 @@ def test_rotated_images_are_kept_beside_what_was_rebuilt(tmp_path):
 def test_the_same_rows_are_shown_of_a_method_that_sees_fewer(monkeypatch, tmp_path):
     monkeypatch.setattr(latents, "_N_SHOWN", 20)
     monkeypatch.setitem(MOST_ROWS, "UMAP", 30)
-    monkeypatch.setattr(latents, "estimator_for", lambda _: _FirstColumns())
+    monkeypatch.setattr(latents, "estimator_started_by_bound", lambda _: _FirstColumns())
     store, shown = Store(tmp_path), {}
     for method in ("MVAE", "UMAP"):
         one = cell(latents.EXPERIMENT, method)

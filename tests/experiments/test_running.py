@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,19 @@ def test_records_survive_the_file_and_other_versions_do_not_count(tmp_path):
     kept.append(record(cells[1], KNN=0.9, version="0.0.1"))
     kept.append(record(cells[0], KNN=0.7))
     assert {cell: r.numbers for cell, r in kept.read().items()} == {cells[0]: {"KNN": 0.7}}
+
+
+def test_cells_of_another_revision_are_run_again_and_not_shown(tmp_path):
+    before, now, kept = experiment(), replace(experiment(), revision=2), Store(tmp_path)
+    for cell in before.cells(Effort.QUICK, [0]):
+        kept.append(record(cell, KNN=0.5))
+    assert not now.found(Effort.QUICK, kept).records
+    cells = now.cells(Effort.QUICK, [0])
+    assert Runner(kept).left(cells) == cells
+    assert [Cell.from_json(json.loads(json.dumps(cell.as_json()))) for cell in cells] == cells
+    kept.append(record(cells[0], KNN=0.7))
+    assert [r.numbers for r in now.found(Effort.QUICK, kept).records] == [{"KNN": 0.7}]
+    assert len(before.found(Effort.QUICK, kept).records) == 2
 
 
 def test_a_line_that_was_cut_short_is_lost_alone(tmp_path, capsys):

@@ -122,7 +122,8 @@ def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store"
             write_page(experiment, found, store.folder)
     titles = {experiment.name: experiment.title for experiment in EXPERIMENTS.values()}
     beside = list(beside_paper.every_number(EXPERIMENTS.values(), effort, store))
-    for overview, rows in ((beside_paper, beside), (stationarity, stationarity.pairs(store, effort))):
+    pairs = stationarity.pairs(EXPERIMENTS.values(), effort, store)
+    for overview, rows in ((beside_paper, beside), (stationarity, pairs)):
         titles[overview.NAME] = overview.TITLE
         if rows:
             write_overview(overview.TITLE, overview.summary(rows), overview.table_of(rows), effort, store.folder)

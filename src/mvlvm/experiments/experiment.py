@@ -24,6 +24,7 @@ class Experiment:
         most_seeds: seeds that make sense; figures of single fits need one.
         printed: data set -> measures that the paper prints in its table of this name.
         printed_at: where along the axes the paper's table is.
+        revision: raised whenever its cells come to measure something else, so that older ones no longer count.
     """
 
     name: str
@@ -35,20 +36,28 @@ class Experiment:
     most_seeds: int | None = None
     printed: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
     printed_at: Mapping[str, Coordinate] = field(default_factory=dict)
+    revision: int = 1
 
     def cells(self, effort: Effort, seeds: Sequence[int]) -> list[Cell]:
         """Give all cells, seed by seed, so that a run that is stopped has whole tables of fewer seeds."""
-        seeds = seeds[: self.most_seeds]
         return [
-            Cell(experiment=self.name, data=data, method=method, seed=seed, effort=effort, at=tuple(at.items()))
-            for seed in seeds
+            self.cell(data, method, seed, effort, at)
+            for seed in seeds[: self.most_seeds]
             for grid in self.grids[effort]
             for data, method, at in grid
         ]
 
+    def cell(self, data: str, method: str, seed: int, effort: Effort, at: Mapping[str, Coordinate]) -> Cell:
+        """Give one cell."""
+        return Cell(
+            experiment=self.name, data=data, method=method, seed=seed, effort=effort, at=tuple(at.items()),
+            revision=self.revision,
+        )  # fmt: skip
+
     def found(self, effort: Effort, store: Store) -> Found:
         """Give what has been found so far."""
-        records = [r for r in store.read().values() if (r.cell.experiment, r.cell.effort) == (self.name, effort)]
+        wanted = self.name, effort, self.revision
+        records = [r for r in store.read().values() if (r.cell.experiment, r.cell.effort, r.cell.revision) == wanted]
         return Found(self.name, effort, self.data, self.methods, records, store)
 
     @property

@@ -145,4 +145,5 @@ EXPERIMENT = Experiment(
     grids={effort: [Grid(_DATA, (*_LATENT, *_WITH_CLASSES, *_MAPS, *_RAW))] for effort in Effort},
     measure=measure,
     write=write,
+    revision=2,
 )

@@ -63,5 +63,6 @@ EXPERIMENT = Experiment(
     grids={effort: [Grid(_DATA, _METHODS)] for effort in Effort},
     measure=measure,
     write=write,
+    revision=2,
     most_seeds=1,
 )

@@ -40,5 +40,6 @@ EXPERIMENT = Experiment(
     grids={effort: [Grid(_DATA, _METHODS)] for effort in Effort},
     measure=measure,
     write=write,
+    revision=2,
     printed=dict.fromkeys(_DATA, _MEASURES),
 )

@@ -29,6 +29,7 @@ class Cell:
         seed: of the data's draws and of the fit.
         effort: how much work it may be.
         at: where along the figure's axes, by name: latent dimension, number of rows and so on.
+        revision: of the experiment. A cell of another one measured something else, and is another cell.
     """
 
     experiment: str
@@ -37,6 +38,7 @@ class Cell:
     seed: int
     effort: Effort
     at: tuple[tuple[str, Coordinate], ...] = ()
+    revision: int = 1
 
     def where(self, axis: str) -> Any:
         """Give the coordinate along an axis."""
@@ -53,6 +55,7 @@ class Cell:
         return {
             "experiment": self.experiment, "data": self.data, "method": self.method, "seed": self.seed,
             "effort": str(self.effort), "at": [list(pair) for pair in self.at],
+            **({"revision": self.revision} if self.revision > 1 else {}),
         }  # fmt: skip
 
     @classmethod

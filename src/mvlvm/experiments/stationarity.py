@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
+from mvlvm.experiments.experiment import Experiment
 from mvlvm.experiments.methods import OURS
 from mvlvm.experiments.spec import Cell, Effort
-from mvlvm.experiments.store import DONE, Record, Store
+from mvlvm.experiments.store import Record, Store
 from mvlvm.experiments.tables import Table
 
 NAME, TITLE = "stationarity", "NG-SM kernels beside stationary ones"
@@ -54,13 +55,10 @@ class Pair:
         return bool(abs(self.gain) > quantile * self.standard_error)
 
 
-def pairs(store: Store, effort: Effort) -> list[Pair]:
+def pairs(experiments: Iterable[Experiment], effort: Effort, store: Store) -> list[Pair]:
     """Give every number that both kernels have for at least three seeds, a seed on one machine."""
-    records = [
-        record
-        for record in store.read().values()
-        if record.cell.effort is effort and record.status == DONE and record.cell.experiment != _REPEATED
-    ]
+    told = [experiment for experiment in experiments if experiment.name != _REPEATED]
+    records = [record for experiment in told for record in experiment.found(effort, store).done]
     theirs = {(_place(r.cell), r.cell.seed): r for r in records if r.cell.method in _STATIONARY}
     together: dict[tuple[object, ...], list[tuple[Record, Record]]] = {}
     for record in records:
