@@ -21,7 +21,7 @@ def graph_starts(
     """Give starts that keep neighbours together, each component scaled to unit variance.
 
     Neighbours are those in all views side by side, each divided by its norm, so that all weigh the same. A row that
-    lacks a view is compared by those it has. Rows without an entry in any view are no one's neighbours, and start at
+    lacks a view is compared by those both have. Rows without an entry in any view are no one's neighbours, and start at
     zero.
 
     Args:

@@ -23,7 +23,7 @@ def lend_views(filled: JoinedColumns, present: Bool[Tensor, "N V"]) -> JoinedCol
         filled: views of equal norm, their gaps filled somehow.
         present: which rows have an entry in which views.
     """
-    scores = [_scores(Y * factor) for Y, factor in zip(filled.parts, filled.factors, strict=True)]
+    scores = [_scores(Y, factor) for Y, factor in zip(filled.parts, filled.factors, strict=True)]
     parts = list(filled.parts)
     for view, has in enumerate(present.T):
         if has.any() and not has.all():
@@ -34,8 +34,8 @@ def lend_views(filled: JoinedColumns, present: Bool[Tensor, "N V"]) -> JoinedCol
     return JoinedColumns(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
 
 
-def _scores(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N d"]:
-    left, singular_values = JoinedColumns([Y], [1.0]).leading_left_vectors(MOST_DIRECTIONS)
+def _scores(Y: Float[Tensor, "N M"], factor: float) -> Float[Tensor, "N d"]:
+    left, singular_values = JoinedColumns([Y], [factor]).leading_left_vectors(MOST_DIRECTIONS)
     return (left * singular_values).float()
 
 

@@ -14,8 +14,8 @@ QUALITATIVE = "tab10"
 OBSERVED = "#a9cbe6"
 MISSING = "#d55e00"
 _TITLE_CHARACTER = 0.09  # inches
-# What formats would say of the time at which they were written.
-_DATES = {".svg": ("Date",), ".pdf": ("CreationDate",)}
+# What keeps formats from saying when they were written.
+_NO_DATE = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[list[Axes]]]:
@@ -33,9 +33,10 @@ def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
         path: where.
         trimmed: margins are cut to what is drawn.
     """
-    undated = {name: None for name in _DATES.get(path.suffix.lower(), ())}
     with rc_context({"svg.hashsalt": "mvlvm"}):
-        figure.savefig(path, dpi=DPI, bbox_inches="tight" if trimmed else None, metadata=undated)
+        figure.savefig(
+            path, dpi=DPI, bbox_inches="tight" if trimmed else None, metadata=_NO_DATE.get(path.suffix.lower())
+        )
     return path
 
 
