@@ -27,6 +27,7 @@ def test_errors_are_reached_from_above_at_the_papers_dimension(error, reached, t
     numbers = {("MNIST", "NG-MVLVM", 0, (("D", d),)): {"MSE image": value} for d, value in ((2, error), (10, 0.0))}
     (row,) = rows_of("reconstruction", numbers, tmp_path)  # 0.023 ± 0.0004
     assert row.is_reached is reached
+    assert table_of([row]).rows[1][3:5] == ["0.0230 ± 0.0004", f"{error:.4f} (1)"]
 
 
 def test_the_table_and_the_count_say_which_data_differ(tmp_path):
@@ -36,6 +37,7 @@ def test_the_table_and_the_count_say_which_data_differ(tmp_path):
     assert [row[1:3] + row[-1:] for row in table_of(rows).rows[1:]] == [
         ["MNIST", "KNN", "yes"], ["MNIST", "SVM", "**no**"], ["YALE (other data)", "KNN", "**no**"],
     ]  # fmt: skip
+    assert table_of(rows).rows[1][3:5] == ["82.72 ± 0.61", "90.00 (1)"]  # with the paper's digits
     assert "1 of 3 are, and 1 of the 2 whose data" in " ".join(summary(rows).split())
 
 

@@ -7,6 +7,7 @@ from mvlvm.linalg.leading import JoinedColumns
 from mvlvm.models import lent_views
 from mvlvm.models.graph_start import graph_starts
 from mvlvm.models.lent_views import lend_views
+from tests.gpu import needs_gpu
 
 
 def views(widths=(6, 9, 4), n=60, noise=0.1):
@@ -53,6 +54,14 @@ def test_a_row_that_lacks_a_view_gets_that_of_the_nearest_in_views_that_both_hav
     result = lent(parts, present)
     for row, view in (~present).nonzero().tolist():
         np.testing.assert_array_equal(result[view][row], parts[view][nearest_lender(parts, present, row, view)])
+
+
+@needs_gpu
+def test_views_are_lent_alike_on_a_gpu():
+    parts, present = views(), who_has()
+    there = lend_views(alike([Y.cuda() for Y in parts]), present.cuda()).parts
+    for here, Y in zip(lent(parts, present), there, strict=True):
+        np.testing.assert_allclose(Y.cpu().numpy(), here)
 
 
 def test_what_rows_have_is_theirs_and_what_is_given_stays_as_it_is():

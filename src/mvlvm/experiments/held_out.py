@@ -1,9 +1,9 @@
 """Every classification again, on rows whose classes the model has not seen."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -81,7 +81,9 @@ def write(found: Found) -> Page:
     """Give one table for every data set, and who is the best latent variable model where."""
     bars = accuracy_bars(found, _MEASURES[0], y="held-out accuracy, %")
     tables = [comparison(found, data, _MEASURES) for data in found.data]
-    findings = [_standing(found), _worth_of_classes(found), note_on_rows(found)]
+    alone = _standing(found, "all on data alone", [""])
+    told = _standing(found, "each on data alone or with classes, whichever is better", ["", _CLASSES])
+    findings = [told, alone, _CHANCE if alone else "", _worth_of_classes(found), note_on_rows(found)]
     return Page(tables, {"accuracy": bars}, [_NOTE, *findings, START_NOTE, note_on(found.data)])
 
 
@@ -93,24 +95,49 @@ every fold; they can also predict that view themselves. The last two rows are cl
 the others have two dimensions."""
 
 
-def _standing(found: Found) -> str:
-    """Say on how many sets ours is the best latent variable model on data alone, and who is where it is not."""
-    ahead, behind = [], []
-    for data in found.data:
-        told = _by_seed(found, data, {method: (method, "KNN") for method in _LATENT})
-        if OURS not in told or len(told) == 1:
-            continue
-        best = max(told, key=lambda method: float(np.mean(told[method])))
-        lead = 100 * (np.array(told[best]) - told[OURS])
-        if lead.mean() == 0:
-            ahead.append(data)
-        else:
-            error = f" ± {lead.std(ddof=1) / len(lead) ** 0.5:.1f}" if len(lead) > 1 else ""
-            behind.append(f"{data} ({best}, by {lead.mean():.1f}{error} points)")
-    text = f"""Of the latent variable models on data alone, means over the seeds that all of them have, {OURS} is the
-    best on {len(ahead)} of {len(ahead) + len(behind)} sets"""
-    said = f"{text}{': ' if ahead else ''}{', '.join(ahead)}." + (f" Behind on {'; '.join(behind)}." if behind else "")
-    return said if ahead or behind else ""
+_CHANCE = "Over five seeds a lead of less than three of its standard errors (±) may be chance."
+
+
+def _standing(found: Found, what: str, forms: Sequence[str]) -> str:
+    """Say on how many sets ours is the best latent variable model, how far before whom, and behind whom elsewhere.
+
+    Args:
+        found: the cells of the page.
+        what: in which forms the models stand, in words.
+        forms: what is added to their names.
+    """
+    leads = [lead for lead in (_lead(found, data, forms) for data in found.data) if lead is not None]
+    if not leads:
+        return ""
+    best = [f"{lead.data} ({lead.points} before {lead.rival})" for lead in leads if lead.is_best]
+    rest = [f"{lead.data} ({lead.points} behind {lead.rival})" for lead in leads if not lead.is_best]
+    text = f"Of the latent variable models, {what}, {OURS} is the best on {len(best)} of {len(leads)} sets"
+    text += f": {'; '.join(best)}." if best else "."
+    return f"{text} It is not on {'; '.join(rest)}." if rest else text
+
+
+class _Lead(NamedTuple):
+    """How ours stands on a set: beside the best of the others, whether it is better, and by how many points."""
+
+    data: str
+    rival: str
+    is_best: bool
+    points: str
+
+
+def _lead(found: Found, data: str, forms: Sequence[str]) -> _Lead | None:
+    """Compare the best form of ours with the best of the others, over the seeds that all of them have."""
+    rows = [f"{method}{form}" for method in _LATENT for form in forms]
+    told = {row: np.array(seeds) for row, seeds in _by_seed(found, data, {row: (row, "KNN") for row in rows}).items()}
+    ours = [row for row in told if row.removesuffix(_CLASSES) == OURS]
+    others = [row for row in told if row not in ours]
+    if not ours or not others:
+        return None
+    best, rival = (max(those, key=lambda row: float(told[row].mean())) for those in (ours, others))
+    lead = 100 * (told[best] - told[rival])
+    error = f" ± {lead.std(ddof=1) / len(lead) ** 0.5:.1f}" if len(lead) > 1 else ""
+    is_best = bool(told[best].mean() > told[rival].mean())
+    return _Lead(data, rival, is_best, f"{abs(lead.mean()):.1f}{error} points")
 
 
 def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
@@ -133,7 +160,7 @@ def _worth_of_classes(found: Found) -> str:
         if len(told) == len(wanted):
             near, own = (100 * float(np.mean(np.subtract(told[name], told["alone"]))) for name in ("near", "own"))
             gains.append(f"{data} {near:+.1f} and {own:+.1f}")
-    text = f"Points that the classes of other rows add to {OURS}, by 1-NN and by its own prediction:"
+    text = f"Points that {OURS} gains over 1-NN on data alone by classes of other rows, by 1-NN and by its prediction:"
     return f"{text} {'; '.join(gains)}." if gains else ""
 
 
