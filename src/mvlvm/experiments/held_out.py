@@ -82,8 +82,8 @@ def write(found: Found) -> Page:
     bars = accuracy_bars(found, _MEASURES[0], y="held-out accuracy, %")
     tables = [comparison(found, data, _MEASURES) for data in found.data]
     alone = _standing(found, "all on data alone", [""])
-    told = _standing(found, "each on data alone or with classes, whichever is better", ["", _CLASSES])
-    findings = [told, alone, _CHANCE if alone else "", _worth_of_classes(found), note_on_rows(found)]
+    either = _standing(found, "each on data alone or with classes, whichever does better here", ["", _CLASSES])
+    findings = [either, alone, _CHANCE if alone else "", _worth_of_classes(found), note_on_rows(found)]
     return Page(tables, {"accuracy": bars}, [_NOTE, *findings, START_NOTE, note_on(found.data)])
 
 
@@ -113,11 +113,11 @@ def _standing(found: Found, what: str, forms: Sequence[str]) -> str:
     rest = [f"{lead.data} ({lead.points} behind {lead.rival})" for lead in leads if not lead.is_best]
     text = f"Of the latent variable models, {what}, {OURS} is the best on {len(best)} of {len(leads)} sets"
     text += f": {'; '.join(best)}." if best else "."
-    return f"{text} It is not on {'; '.join(rest)}." if rest else text
+    return f"{text} Elsewhere it is level or behind: {'; '.join(rest)}." if rest else text
 
 
 class _Lead(NamedTuple):
-    """How ours stands on a set: beside the best of the others, whether it is better, and by how many points."""
+    """How ours stands on a set: beside the best of the others, whether it is better, in which form, by how much."""
 
     data: str
     rival: str
@@ -126,18 +126,19 @@ class _Lead(NamedTuple):
 
 
 def _lead(found: Found, data: str, forms: Sequence[str]) -> _Lead | None:
-    """Compare the best form of ours with the best of the others, over the seeds that all of them have."""
+    """Compare the best form of ours with the best of the others, over the seeds that every row with cells has."""
     rows = [f"{method}{form}" for method in _LATENT for form in forms]
-    told = {row: np.array(seeds) for row, seeds in _by_seed(found, data, {row: (row, "KNN") for row in rows}).items()}
-    ours = [row for row in told if row.removesuffix(_CLASSES) == OURS]
-    others = [row for row in told if row not in ours]
+    by_seed = _by_seed(found, data, {row: (row, "KNN") for row in rows})
+    accuracies = {row: np.array(seeds) for row, seeds in by_seed.items()}
+    ours = [row for row in accuracies if row.removesuffix(_CLASSES) == OURS]
+    others = [row for row in accuracies if row not in ours]
     if not ours or not others:
         return None
-    best, rival = (max(those, key=lambda row: float(told[row].mean())) for those in (ours, others))
-    lead = 100 * (told[best] - told[rival])
+    best, rival = (max(those, key=lambda row: float(accuracies[row].mean())) for those in (ours, others))
+    lead = 100 * (accuracies[best] - accuracies[rival])
     error = f" ± {lead.std(ddof=1) / len(lead) ** 0.5:.1f}" if len(lead) > 1 else ""
-    is_best = bool(told[best].mean() > told[rival].mean())
-    return _Lead(data, rival, is_best, f"{abs(lead.mean()):.1f}{error} points")
+    points = f"{best.removeprefix(OURS)} {abs(lead.mean()):.1f}{error} points".strip()
+    return _Lead(data, rival, bool(accuracies[best].mean() > accuracies[rival].mean()), points)
 
 
 def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
