@@ -50,12 +50,12 @@ def write(found: Found) -> Page:
     return Page([Table("wall-time", "Seconds of a fit", rows)], {"seconds": figure}, [_NOTE])
 
 
-_NOTE = """Every method has its default start and length. MVAE, MMVAE, MV-GPLVM-SVI and MV-DGPLVM take the same number
-of steps, of at most 128 or 200 rows, however many rows there are: their lines are flat because the more rows there
-are, the less often each is seen. NG-MVLVM and MV-ARFLVM see all rows in every step, and end when the bound is flat.
-Exact Gaussian processes, which cost N³, and the chains of MV-RFLVM are given up to 1,000 rows; only ours and its
-stationary relative were asked for 70,000. Cells run beside each other, so seconds are rough; `mvlvm bench` measures
-them one at a time, with other libraries beside."""
+_NOTE = """Every method starts as it does by default, and at full size takes as many steps. MVAE, MMVAE, MV-GPLVM-SVI
+and MV-DGPLVM take the same number of steps, of at most 128 or 200 rows, however many rows there are: their lines are
+flat because the more rows there are, the less often each is seen. NG-MVLVM and MV-ARFLVM see all rows in every step,
+and end when the bound is flat. Exact Gaussian processes, which cost N³, and the chains of MV-RFLVM are given up to
+1,000 rows; only NG-MVLVM and MV-ARFLVM are asked for 70,000. Cells run beside each other, so seconds are rough;
+`mvlvm bench` measures them one at a time, with other libraries beside."""
 
 EXPERIMENT = Experiment(
     name="wall-time",
