@@ -83,7 +83,7 @@ def write(found: Found) -> Page:
     tables = [comparison(found, data, _MEASURES) for data in found.data]
     alone = _standing(found, "all on data alone", [""])
     either = _standing(found, "each on data alone or with classes, whichever does better here", ["", _CLASSES])
-    findings = [either, alone, _CHANCE if alone else "", _worth_of_classes(found), note_on_rows(found)]
+    findings = [either, alone, _CHANCE if either else "", _worth_of_classes(found), note_on_rows(found)]
     return Page(tables, {"accuracy": bars}, [_NOTE, *findings, START_NOTE, note_on(found.data)])
 
 
@@ -95,7 +95,7 @@ every fold; they can also predict that view themselves. The last two rows are cl
 the others have two dimensions."""
 
 
-_CHANCE = "Over five seeds a lead of less than three of its standard errors (±) may be chance."
+_CHANCE = "A lead of less than three of its standard errors (±) may be chance, and so may any of a single seed."
 
 
 def _standing(found: Found, what: str, forms: Sequence[str]) -> str:
@@ -109,17 +109,18 @@ def _standing(found: Found, what: str, forms: Sequence[str]) -> str:
     leads = [lead for lead in (_lead(found, data, forms) for data in found.data) if lead is not None]
     if not leads:
         return ""
-    best = [f"{lead.data} ({lead.points} before {lead.rival})" for lead in leads if lead.is_best]
-    rest = [f"{lead.data} ({lead.points} behind {lead.rival})" for lead in leads if not lead.is_best]
+    best = [f"{lead.data} ({lead.form}{lead.points} before {lead.rival})" for lead in leads if lead.is_best]
+    rest = [f"{lead.data} ({lead.form}{lead.points} behind {lead.rival})" for lead in leads if not lead.is_best]
     text = f"Of the latent variable models, {what}, {OURS} is the best on {len(best)} of {len(leads)} sets"
     text += f": {'; '.join(best)}." if best else "."
     return f"{text} Elsewhere it is level or behind: {'; '.join(rest)}." if rest else text
 
 
 class _Lead(NamedTuple):
-    """How ours stands on a set: beside the best of the others, whether it is better, in which form, by how much."""
+    """How ours stands on a set: in which form, beside the best of the others, whether it is better, and how far off."""
 
     data: str
+    form: str
     rival: str
     is_best: bool
     points: str
@@ -137,8 +138,9 @@ def _lead(found: Found, data: str, forms: Sequence[str]) -> _Lead | None:
     best, rival = (max(those, key=lambda row: float(accuracies[row].mean())) for those in (ours, others))
     lead = 100 * (accuracies[best] - accuracies[rival])
     error = f" ± {lead.std(ddof=1) / len(lead) ** 0.5:.1f}" if len(lead) > 1 else ""
-    points = f"{best.removeprefix(OURS)} {abs(lead.mean()):.1f}{error} points".strip()
-    return _Lead(data, rival, bool(accuracies[best].mean() > accuracies[rival].mean()), points)
+    form = _CLASSES.lstrip() + " " if best.endswith(_CLASSES) else ""
+    is_best = bool(accuracies[best].mean() > accuracies[rival].mean())
+    return _Lead(data, form, rival, is_best, f"{abs(lead.mean()):.1f}{error} points")
 
 
 def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
