@@ -9,7 +9,7 @@ from scipy import stats
 from torch import Tensor
 
 from experiment import Effort, Experiment, Numbers
-from mvlvm.evidence.random_features import log_evidence
+from mvlvm.evidence.collapsed import log_evidence
 from mvlvm.evidence.weight_space import column_weights, natural_step, weight_space_evidence
 from mvlvm.likelihoods import LIKELIHOODS, AbstractLikelihood, Gaussian, NegativeBinomial, StudentT
 

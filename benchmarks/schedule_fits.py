@@ -9,13 +9,12 @@ from torch import Tensor, nn
 from experiment import Numbers
 from mvlvm import NGMVLVM, defaults
 from mvlvm.estimators.assembling import Assembly, assemble, scale_views
-from mvlvm.estimators.fitting import count_entries
 from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.preparing import prepare_views
+from mvlvm.estimators.preprocessing import prepare_views
+from mvlvm.estimators.train import count_entries
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.schedule import cosine_decay
-from mvlvm.training.stopping import rise_between_windows
+from mvlvm.training.schedule import cosine_decay, rise_between_windows
 from schedule_data import Task
 
 # Steps behind every point of a course.

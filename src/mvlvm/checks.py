@@ -1,4 +1,7 @@
-"""Checks of what a user passed for a parameter: one sentence for every wrong value."""
+"""Checks of what a user passed for a parameter: one sentence for every wrong value.
+
+Names in messages: enough of them to recognise what is meant.
+"""
 
 import math
 from collections.abc import Sequence
@@ -48,3 +51,20 @@ def check_choice(value: Any, parameter: str, known: Sequence[Any]) -> Any:
     if isinstance(value, str | None) and value in known:
         return value
     raise ValueError(f"{parameter} must be one of {', '.join(map(repr, known))}. Got {value!r}.")
+
+
+_MOST = 5
+
+
+def listed(names: Any) -> str:
+    """Write the first few of some names, text in quotes.
+
+    Args:
+        names: a list or an index of them.
+
+    Example:
+        >>> listed(["a", "b"]), listed(list("abcdefg"))
+        ("'a', 'b'", "'a', 'b', 'c', 'd', 'e', ...")
+    """
+    shown = (f"'{name}'" if isinstance(name, str) else str(name) for name in names[:_MOST])
+    return ", ".join(shown) + (", ..." if len(names) > _MOST else "")

@@ -5,8 +5,8 @@ from scipy.stats import multivariate_normal
 from mvlvm import NGMVLVM
 from mvlvm.benchmarks.naive import PAPER_LEARNING_RATE, NaiveModel, log_evidence, scaled_views
 from mvlvm.benchmarks.untrained import untrained
-from mvlvm.evidence.latent_kl import latent_kl
-from mvlvm.evidence.random_features import log_evidence as library_log_evidence
+from mvlvm.evidence.collapsed import log_evidence as library_log_evidence
+from mvlvm.evidence.elbo import latent_kl
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.parameters import positive
 

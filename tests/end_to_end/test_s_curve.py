@@ -9,7 +9,7 @@ import torch
 from mvlvm import NGMVLVM
 from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2, gram_correlation
-from mvlvm.models.starting import pca_start
+from mvlvm.init.pca import pca_start
 
 SEEDS = [range(3), pytest.param(range(5), marks=pytest.mark.slow)]
 SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}

@@ -7,8 +7,8 @@ import pytest
 import mvlvm
 from mvlvm import NGMVLVM, ConvergenceWarning, ViewError, ViewWarning
 from mvlvm.estimators import fitted as fitted_room
-from mvlvm.estimators import fitting
-from mvlvm.models.tempering import Tempering
+from mvlvm.estimators import train as fitting
+from mvlvm.inference.tempering import Tempering
 from tests.estimators.kinds import KINDS, draw_views
 
 N = 40

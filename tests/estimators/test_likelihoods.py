@@ -9,8 +9,8 @@ import pytest
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, ViewError, ViewWarning, to_mudata
 from mvlvm.estimators import fitted as fitted_room
+from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.tempering import LEVELS, Tempering, learn_tempering
 from tests.estimators.kinds import KINDS, LIKELIHOODS, draw_views, without
 
 N = 80

@@ -15,9 +15,9 @@ from sklearn.neighbors import KNeighborsRegressor
 import mvlvm
 from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
-from mvlvm.estimators.placing import NewRows
+from mvlvm.estimators.prediction import NewRows
 from mvlvm.evaluation import affine_r2, coverage
-from mvlvm.models.tempering import Tempering
+from mvlvm.inference.tempering import Tempering
 
 pytestmark = pytest.mark.xdist_group("new rows")
 NEW = np.arange(300, 380)

@@ -1,6 +1,13 @@
+""" """
+
+import pytest
 import torch
+from torch.distributions import Normal, kl_divergence
 
 from mvlvm.evidence import Elbo, WeightedElbo
+from mvlvm.evidence import elbo as latent_kl
+from tests.mixtures import normal, uniform
+from tests.oracles import diagonal_normal_kl
 
 
 def elbo():
@@ -24,3 +31,21 @@ def test_weights_scale_each_view_and_the_divergence():
 
 def test_weights_of_one_leave_the_bound_alone():
     assert WeightedElbo(elbo(), torch.ones(2), latent_kl_weight=1.0).value == elbo().value
+
+
+def test_divergence_is_the_sum_of_those_of_the_entries(generator):
+    mean, std = normal((7, 3), generator), uniform(0.01, 2, (7, 3), generator)
+    prior = Normal(torch.zeros_like(mean), torch.ones_like(std))
+    expected = kl_divergence(Normal(mean, std), prior).sum()
+    torch.testing.assert_close(latent_kl(mean, std), expected, rtol=1e-12, atol=0.0)
+    assert latent_kl(mean, std).item() == pytest.approx(diagonal_normal_kl(mean.numpy(), std.numpy()), rel=1e-12)
+
+
+def test_divergence_of_the_prior_is_zero():
+    assert latent_kl(torch.zeros(4, 2), torch.ones(4, 2)) == 0
+
+
+def test_sum_over_many_samples_keeps_its_digits_in_float32():
+    mean, std = torch.full((200_000, 2), 0.1), torch.ones(200_000, 2)
+    expected = 0.5 * float(torch.tensor(0.1)) ** 2 * 400_000
+    assert latent_kl(mean, std).item() == pytest.approx(expected, rel=1e-12)

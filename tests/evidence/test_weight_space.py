@@ -7,7 +7,7 @@ import torch
 from scipy import optimize, stats
 
 from mvlvm.errors import NumericalError
-from mvlvm.evidence.random_features import log_evidence
+from mvlvm.evidence.collapsed import log_evidence
 from mvlvm.evidence.weight_space import (
     column_weights,
     function_values,

@@ -1,12 +1,15 @@
+""" """
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from mvlvm.kernels import ngsm_kernel, sm_kernel
+from mvlvm.kernels import bivariate_sm_kernel, ngsm_kernel, sm_kernel
 from mvlvm.spectral import BivariateMixture
-from tests.kernels.matrices import assert_covariance
+from tests import oracles
+from tests.kernels.matrices import assert_covariance, smallest_eigenvalue
 from tests.mixtures import as_arrays, normal, random_mixture, random_stationary_mixture
 from tests.oracles import ngsm_diagonal
 
@@ -49,3 +52,58 @@ def test_exchanging_the_points_changes_nothing(generator):
     density, X = random_mixture(2, 2, generator), normal((6, 2), generator)
     exchanged = BivariateMixture(density.alpha, density.mu2, density.mu1, density.sigma2, density.sigma1, density.rho)
     torch.testing.assert_close(ngsm_kernel(X, X, density), ngsm_kernel(X, X, exchanged), rtol=0.0, atol=1e-14)
+
+
+def equal_deviations(Q, D, generator, *, rho):
+    density = random_mixture(Q, D, generator)
+    return replace(density, sigma2=density.sigma1, rho=torch.full_like(density.rho, rho))
+
+
+def printed_gram(X, density):
+    arrays = as_arrays(density)
+    return oracles.gram(lambda x, y: oracles.printed_bivariate_sm(x, y, arrays), X.numpy(), X.numpy())
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
+def test_kernel_is_a_quarter_of_the_printed_one(rho, generator):
+    density, X = equal_deviations(2, 2, generator, rho=rho), normal((6, 2), generator)
+    np.testing.assert_allclose(
+        bivariate_sm_kernel(X, X, density).numpy(), printed_gram(X, density) / 4, rtol=0.0, atol=1e-12
+    )
+
+
+def test_variance_at_the_origin_is_the_sum_of_weights(generator):
+    density, origin = equal_deviations(3, 2, generator, rho=0.4), torch.zeros(1, 2, dtype=torch.float64)
+    torch.testing.assert_close(
+        bivariate_sm_kernel(origin, origin, density)[0, 0], density.alpha.sum(), rtol=1e-14, atol=0
+    )
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
+def test_kernel_is_a_covariance(rho, generator):
+    X = normal((40, 2), generator)
+    assert_covariance(bivariate_sm_kernel(X, X, equal_deviations(3, 2, generator, rho=rho)))
+
+
+@pytest.mark.parametrize("rho", [-0.3, -0.9])
+def test_printed_kernel_is_no_covariance_for_a_negative_correlation(rho, generator):
+    X = normal((40, 2), generator)
+    assert smallest_eigenvalue(printed_gram(X, equal_deviations(3, 2, generator, rho=rho))) < -1e-3
+
+
+def test_printed_kernel_is_not_symmetric_for_unequal_deviations(generator):
+    K = printed_gram(normal((6, 2), generator), random_mixture(2, 2, generator, rho=0.5))
+    assert np.abs(K - K.T).max() > 0.1
+
+
+def test_unequal_deviations_are_refused(generator):
+    X = normal((3, 2), generator)
+    with pytest.raises(ValueError, match=r"symmetric only for equal deviations.*use ngsm_kernel"):
+        bivariate_sm_kernel(X, X, random_mixture(2, 2, generator, rho=0.5))
+
+
+def test_a_single_negative_correlation_is_refused(generator):
+    X, density = normal((3, 2), generator), equal_deviations(2, 2, generator, rho=0.5)
+    density = replace(density, rho=torch.tensor([0.5, -0.5], dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"only for correlations in \[0, 1\].*Got rho = \[0.5, -0.5\]"):
+        bivariate_sm_kernel(X, X, density)

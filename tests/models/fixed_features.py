@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-from mvlvm.models.feature_map import FeatureMap
-from mvlvm.models.feature_view import FeatureView
-from mvlvm.models.spectral_mixture import AbstractMixture
+from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
+from mvlvm.models.views import FeatureView
 from tests.mixtures import draw_points, random_mixture
 
 

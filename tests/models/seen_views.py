@@ -2,11 +2,11 @@
 
 import torch
 
-from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.observed import ObservedView
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.models.views import FeatureView
+from mvlvm.models.weight_posterior import ViewFunction
 from tests.mixtures import normal
 
 N, WIDTHS = 6, (3, 4)

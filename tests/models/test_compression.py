@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from mvlvm.evidence.from_latents import BlockPlan, Target, evidence_from_latents
-from mvlvm.evidence.random_features import Cut, log_evidence
+from mvlvm.evidence.collapsed import Cut, log_evidence
+from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, evidence_from_latents
 from mvlvm.models import compression
 from mvlvm.models.compression import Compressed, energy_of, find_directions
-from mvlvm.spectral.frequencies import Frequencies
+from mvlvm.spectral.features import Frequencies
 from tests.mixtures import normal
 
 DOUBLE = torch.float64

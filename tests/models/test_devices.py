@@ -3,8 +3,8 @@ import copy
 import pytest
 import torch
 
-from mvlvm.models.building import ViewPlan, build_model
-from mvlvm.models.observed import ObservedView, for_training
+from mvlvm.models.data import ObservedView, for_training
+from mvlvm.models.multiview import ViewPlan, build_model
 from tests.gpu import needs_gpu
 from tests.mixtures import normal
 

@@ -1,12 +1,15 @@
+""" """
+
 import pytest
 import torch
 
+from mvlvm import defaults
 from mvlvm.errors import NumericalError
-from mvlvm.models.feature_view import FeatureView
+from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.observed import ObservedView
-from mvlvm.models.spectral_mixture import SpectralMixture
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
+from mvlvm.models.spectral_mixture import SpectralMixture, kernel_name
+from mvlvm.models.views import FeatureView
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
 
@@ -85,3 +88,56 @@ def test_numerical_failure_names_the_view(generator):
         model.feature_views[1].likelihood.raw_noise_variance.fill_(float("nan"))
     with pytest.raises(NumericalError, match="View 'view 1'"):
         model.elbo(Ys, generator)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_model_has_what_was_asked_for_in_the_precision_of_the_start(dtype, generator):
+    start = normal((6, 3), generator).to(dtype)
+    model = build_model(
+        start, {"rna": ViewPlan("ngsm", 2), "protein": ViewPlan("sm", 4)}, n_points=7, generator=generator
+    )
+    asked = [
+        (view.name, kernel_name(view.mixture), len(view.mixture.density().alpha), view.n_points)
+        for view in model.feature_views
+    ]
+    assert asked == [("rna", "ngsm", 2, 7), ("protein", "sm", 4, 7)]
+    assert {parameter.dtype for parameter in model.parameters()} == {dtype}
+    assert torch.equal(model.latent.mean, start)
+
+
+def test_model_starts_at_the_documented_noise_and_spread(generator):
+    model = build_model(normal((6, 3), generator), {"rna": ViewPlan("ngsm", 2)}, n_points=7, generator=generator)
+    assert model.feature_views[0].noise_variance.item() == pytest.approx(defaults.START_NOISE_VARIANCE, rel=1e-6)
+    assert model.latent.std.max().item() == pytest.approx(defaults.START_LATENT_STD, rel=1e-6)
+
+
+DIMENSIONS = Dimensions(2, {"rna": 1, "image": 2})
+
+
+def test_shared_dimensions_come_first_and_then_every_views_own():
+    assert DIMENSIONS.total == 5
+    assert DIMENSIONS.names() == ["x0", "x1", "rna:0", "image:0", "image:1"]
+    assert DIMENSIONS.seen_by("rna").tolist() == [True, True, True, False, False]
+    assert DIMENSIONS.seen_by("image").tolist() == [True, True, False, True, True]
+    assert DIMENSIONS.seen_by("text").tolist() == [True, True, False, False, False]
+
+
+@torch.no_grad()
+def test_features_of_a_view_do_not_change_along_what_it_does_not_see(generator):
+    mixtures = {"rna": ViewPlan("ngsm", 2), "image": ViewPlan("sm", 3), "text": ViewPlan("ngsm", 1)}
+    model = build_model(normal((6, 5), generator), mixtures, n_points=4, generator=generator, dimensions=DIMENSIONS)
+    X = normal((6, 5), generator)
+    for view in model.feature_views:
+        features = view.draw_features(generator)
+        for d, seen in enumerate(DIMENSIONS.seen_by(view.name).tolist()):
+            moved = X.clone()
+            moved[:, d] += 1.0
+            change = (features(moved) - features(X)).abs().max().item()
+            assert (change > 0.01) if seen else (change == 0)
+            slope = features.with_slopes(X)[1][d].abs().max().item()
+            assert (slope > 0.01) if seen else (slope == 0)
+            std = torch.full_like(X, 0.1)
+            wider = std.clone()
+            wider[:, d] = 2.0
+            change = (features.expectation(X, wider) - features.expectation(X, std)).abs().max().item()
+            assert (change > 0.01) if seen else (change == 0)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm.linalg.workspace import Workspace
+from mvlvm.linalg.cuda import Workspace
 from mvlvm.spectral import SpectralPoints, random_features
 from mvlvm.spectral.blocks import feature_block, pull_back, stacked
-from mvlvm.spectral.frequencies import Frequencies, envelope_form
+from mvlvm.spectral.features import Frequencies, envelope_form
 from tests.mixtures import draw_points, normal, random_mixture
 from tests.oracles import printed_features
 

@@ -6,10 +6,9 @@ import torch
 from torch import nn
 
 from mvlvm.errors import NumericalError
-from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
-from mvlvm.training.schedule import cosine_decay
+from mvlvm.training.schedule import TrainConfig, cosine_decay
 from tests.training.bounds import Hill, StubBound
 
 

@@ -9,14 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.errors import ViewError
-from mvlvm.views.checking import as_views
-from mvlvm.views.classes import Encoding, fit_encodings
-from mvlvm.views.container import Views
-from mvlvm.views.interop import Layout
-from mvlvm.views.kinds import are_whole
-from mvlvm.views.missing import has_gaps
-from mvlvm.views.new_rows import as_new_views
-from mvlvm.views.scaling import Scaling, fit_scaling, unscaled
+from mvlvm.views.encoding import Encoding, fit_encodings
+from mvlvm.views.layout import Layout, Views
+from mvlvm.views.likelihood_inference import are_whole
+from mvlvm.views.scaling import Scaling, fit_scaling, has_gaps, unscaled
+from mvlvm.views.validation import as_new_views, as_views
 
 
 class Kind(StrEnum):

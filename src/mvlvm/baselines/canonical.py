@@ -8,8 +8,8 @@ from mvlvm.baselines.abilities import PredictsViews
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.sizes import check_components, most_common_directions
 from mvlvm.checks import check_number
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 
 class MCCA(PredictsViews):

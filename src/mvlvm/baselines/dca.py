@@ -9,7 +9,7 @@ from mvlvm.baselines.autoencoding import AbstractAutoencoder, AbstractNetwork
 from mvlvm.baselines.count_decoders import CountInput, log_mean_shares, log_means, zero_inflated
 from mvlvm.baselines.learning import seeded_linear
 from mvlvm.baselines.networks import layers
-from mvlvm.likelihoods.negative_binomial import NegativeBinomial
+from mvlvm.likelihoods.counts import NegativeBinomial
 from mvlvm.shapes import Scalar
 
 # A loss is a rare thing until the data say otherwise.

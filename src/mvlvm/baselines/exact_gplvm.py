@@ -17,8 +17,8 @@ from mvlvm.baselines.learned_kernels import AbstractLearnedKernel, LearnedGibbs,
 from mvlvm.baselines.learning import arrays_of, raise_bound, teach
 from mvlvm.baselines.row_modes import highest_modes, in_float64
 from mvlvm.checks import check_integer, check_number
-from mvlvm.evidence.row_density import pairwise_row_log_density, row_log_density
-from mvlvm.models.starting import pca_start
+from mvlvm.inference.row_likelihood import pairwise_row_log_density, row_log_density
+from mvlvm.init.pca import pca_start
 from mvlvm.randomness import RandomStateLike
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.baselines.learned_kernels import AbstractLearnedKernel
 from mvlvm.evidence.exact import exact_log_evidence
-from mvlvm.linalg.cholesky import factor
-from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.linalg.cholesky import add_to_diagonal, factor
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 

@@ -15,8 +15,8 @@ from mvlvm.baselines.global_draws import global_draws
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
 from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 # GPy's examples take 10 to 40.
 _N_INDUCING = 25

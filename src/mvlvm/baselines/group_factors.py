@@ -13,8 +13,8 @@ from mvlvm.baselines.global_draws import small_seed
 from mvlvm.baselines.linear_factors import AbstractFactorModel, Loadings
 from mvlvm.checks import check_integer, check_number
 from mvlvm.errors import NumericalError
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 # Draws of the noise over which cca-zoo's answer is averaged: its posterior is as narrow as the data are many.
 _N_DRAWS = 100

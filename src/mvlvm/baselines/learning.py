@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from mvlvm.baselines.convergence import warn_unfinished
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.shapes import Scalar
-from mvlvm.training.config import TrainConfig
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
 from mvlvm.training.progress import progress_bar, silent
+from mvlvm.training.schedule import TrainConfig
 
 
 class PlainBound(NamedTuple):

@@ -7,7 +7,7 @@ from mvlvm import estimators
 from mvlvm.baselines import storage
 from mvlvm.baselines.registry import ENTRIES
 from mvlvm.errors import ModelFileError
-from mvlvm.estimators.storage import DAMAGE, damaged, read_file
+from mvlvm.estimators.serialization import DAMAGE, damaged, read_file
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -13,8 +13,8 @@ from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.linear_factors import AbstractFactorModel, Loadings
 from mvlvm.baselines.sizes import check_components, most_directions
 from mvlvm.checks import check_integer
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 
 class MOFA(AbstractFactorModel):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mvlvm.baselines.expert_networks import AbstractExpertAutoencoder, AbstractExperts, Tensors
 from mvlvm.baselines.gaussian_experts import Normals, product_of_experts
-from mvlvm.evidence.latent_kl import latent_kl
+from mvlvm.evidence.elbo import latent_kl
 from mvlvm.shapes import Scalar
 
 

@@ -9,8 +9,8 @@ from mvlvm.baselines.autoencoding import AbstractAutoencoder, AbstractNetwork
 from mvlvm.baselines.count_decoders import CountInput, log_mean_shares, log_means
 from mvlvm.baselines.learning import seeded_linear
 from mvlvm.baselines.networks import GaussianEncoder, layers
-from mvlvm.evidence.latent_kl import latent_kl
-from mvlvm.likelihoods.negative_binomial import NegativeBinomial
+from mvlvm.evidence.elbo import latent_kl
+from mvlvm.likelihoods.counts import NegativeBinomial
 from mvlvm.shapes import Scalar
 
 

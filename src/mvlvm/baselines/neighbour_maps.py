@@ -17,8 +17,8 @@ from mvlvm.baselines.global_draws import global_draws, small_seed
 from mvlvm.baselines.joining import side_by_side
 from mvlvm.baselines.sizes import check_below_rows, check_components, most_directions
 from mvlvm.checks import check_integer, check_number
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 # Beyond this t-SNE has no approximation.
 _MOST_APPROXIMATE = 3

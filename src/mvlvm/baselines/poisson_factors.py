@@ -13,8 +13,8 @@ from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import Matrices, State
 from mvlvm.baselines.joining import counts_apart, counts_side_by_side
 from mvlvm.checks import check_integer, check_number
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
-from mvlvm.views.optional import require
 
 # hpfrec takes a seed of 31 bits, and 0 for no seed.
 _SEEDS = 2**31 - 1

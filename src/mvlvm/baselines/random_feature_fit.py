@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from mvlvm import defaults
 from mvlvm.baselines.random_feature_gibbs import features, first_draw, sweep, view_prior, weight_posterior
 from mvlvm.checks import check_integer
-from mvlvm.models.starting import pca_start
+from mvlvm.init.pca import pca_start
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
 

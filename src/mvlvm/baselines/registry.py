@@ -52,7 +52,7 @@ class Entry:
         return get_tags(self.estimator()).input_tags.positive_only
 
 
-_OUR_OWN = "mvlvm.estimators.arflvm:MVARFLVM"
+_OUR_OWN = "mvlvm.estimators.mv_arflvm:MVARFLVM"
 
 
 def _one_view(name: str, path: str, package: str | None = None) -> Entry:

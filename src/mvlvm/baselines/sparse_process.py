@@ -14,8 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm.baselines.learned_kernels import LearnedRbf
-from mvlvm.linalg.cholesky import cholesky, factor
-from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.linalg.cholesky import add_to_diagonal, cholesky, factor
 from mvlvm.parameters import positive
 from mvlvm.shapes import Scalar
 

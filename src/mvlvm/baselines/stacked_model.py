@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.baselines.learning import raise_bound, some_rows
 from mvlvm.baselines.process_stack import Noise, ProcessStack, noise_of_all_rows, noise_of_each_row
-from mvlvm.evidence.latent_kl import latent_kl
-from mvlvm.evidence.row_density import pairwise_row_log_density
+from mvlvm.evidence.elbo import latent_kl
+from mvlvm.inference.row_likelihood import pairwise_row_log_density
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks

@@ -15,7 +15,7 @@ from mvlvm.baselines.learning import arrays_of, teach
 from mvlvm.baselines.row_modes import in_float64
 from mvlvm.baselines.stacked_model import StackedModel, start_inducing
 from mvlvm.checks import check_integer, check_number
-from mvlvm.models.starting import pca_start
+from mvlvm.init.pca import pca_start
 from mvlvm.randomness import RandomStateLike
 
 

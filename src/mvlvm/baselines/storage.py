@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvlvm.baselines.admitting import Admitted
-from mvlvm.estimators.packing import pack_layout, plain, unpack_layout
-from mvlvm.estimators.storage import write_file
-from mvlvm.views.classes import pack_encoding, unpack_encoding
+from mvlvm.estimators.serialization import pack_layout, plain, unpack_layout, write_file
+from mvlvm.views.encoding import pack_encoding, unpack_encoding
 from mvlvm.views.scaling import Scaling
 
 KIND = "baseline"

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from mvlvm.baselines.autoencoding import AbstractAutoencoder, AbstractNetwork
 from mvlvm.baselines.networks import GaussianDecoder, GaussianEncoder, layers
-from mvlvm.evidence.latent_kl import latent_kl
+from mvlvm.evidence.elbo import latent_kl
 from mvlvm.shapes import Scalar
 
 

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
+from mvlvm.init.pca import pca_start
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.starting import pca_start
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 from mvlvm.views.scaling import fit_scaling

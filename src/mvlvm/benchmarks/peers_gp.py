@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
 from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays
 from mvlvm.benchmarks.task import Task
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
 
 # As in the examples of GPyTorch; GPy's own vary from 10 to 40.
 _N_INDUCING = 25

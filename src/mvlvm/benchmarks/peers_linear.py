@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from mvlvm.baselines.joining import apart, side_by_side, widths_of
 from mvlvm.benchmarks.fitted import Fitted, NewViews, ViewArrays
 from mvlvm.benchmarks.task import Task
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
 
 _MOFA_ITERATIONS = 1000
 

@@ -8,7 +8,7 @@ from sklearn.manifold import TSNE, Isomap
 from mvlvm.baselines.joining import side_by_side
 from mvlvm.benchmarks.fitted import Fitted, ViewArrays
 from mvlvm.benchmarks.task import Task
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
 
 
 def fit_umap(views: ViewArrays, task: Task) -> Fitted:

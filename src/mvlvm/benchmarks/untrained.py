@@ -7,9 +7,9 @@ from mvlvm.benchmarks.own import estimator, quietly
 from mvlvm.benchmarks.task import Task
 from mvlvm.estimators import NGMVLVM
 from mvlvm.estimators.assembling import Assembly, assemble, scale_views
-from mvlvm.estimators.fitting import train_model
 from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.preparing import prepare_views
+from mvlvm.estimators.preprocessing import prepare_views
+from mvlvm.estimators.train import train_model
 from mvlvm.randomness import Stream, make_generator, seed_from
 from mvlvm.training.history import History
 

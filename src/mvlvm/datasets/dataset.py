@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from mvlvm.checks import listed
 from mvlvm.errors import ViewError
-from mvlvm.views.annotated import as_mudata
-from mvlvm.views.listing import listed
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
+from mvlvm.views.anndata import as_mudata
 from mvlvm.views.sparse import as_dense, is_sparse
 
 

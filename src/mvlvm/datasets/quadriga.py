@@ -12,7 +12,7 @@ from jaxtyping import Complex, Shaped
 from mvlvm.datasets.channel import Normalise, channel_dataset
 from mvlvm.datasets.dataset import Dataset
 from mvlvm.datasets.mat_file import is_mat_file, numeric_arrays
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
 
 _HDF5 = "Reading HDF5, and MATLAB 7.3 files,"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"

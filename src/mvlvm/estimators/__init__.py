@@ -1,7 +1,7 @@
 """Estimators in the manner of scikit-learn."""
 
-from mvlvm.estimators.arflvm import MVARFLVM
 from mvlvm.estimators.loading import load
+from mvlvm.estimators.mv_arflvm import MVARFLVM
 from mvlvm.estimators.ng_mvlvm import NGMVLVM
 from mvlvm.estimators.to_mudata import to_mudata
 

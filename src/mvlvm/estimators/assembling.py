@@ -9,21 +9,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.estimators.fitting import warn_of_empty_rows
-from mvlvm.estimators.options import FitOptions, ViewOptions
-from mvlvm.estimators.preparing import PreparedViews, choose_scalings
-from mvlvm.estimators.start import starting_latents
-from mvlvm.estimators.structure import check_dimensions
-from mvlvm.estimators.trying import choose_start
+from mvlvm.estimators.initialization import choose_start, starting_latents
+from mvlvm.estimators.options import FitOptions, ViewOptions, check_dimensions
+from mvlvm.estimators.preprocessing import PreparedViews, choose_scalings
+from mvlvm.estimators.train import warn_of_empty_rows
 from mvlvm.estimators.weights import Weight, rows_of_no_weight, without_rows_of_no_weight
+from mvlvm.init.pca import start_values
 from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.likelihoods.known import LIKELIHOODS
-from mvlvm.linalg.workspace import Workspace
-from mvlvm.models.building import ViewPlan, build_model
-from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.observed import ObservedView, for_training, rows_without_entries
-from mvlvm.models.private import Dimensions
-from mvlvm.models.starting import start_values
+from mvlvm.likelihoods.registry import LIKELIHOODS
+from mvlvm.linalg.cuda import Workspace
+from mvlvm.models.data import ObservedView, for_training, rows_without_entries
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.views.scaling import Scaling
 
 

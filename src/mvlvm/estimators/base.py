@@ -12,18 +12,17 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mvlvm.checks import check_choice, check_integer
-from mvlvm.estimators import storage
+from mvlvm.estimators import serialization as storage
 from mvlvm.estimators.assembling import assemble, scale_views
-from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, record_fit
-from mvlvm.estimators.frames import factor_frame, view_frame
+from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, factor_frame, record_fit, view_frame
 from mvlvm.estimators.memory import EstimatesMemory
 from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.packing import Saved
 from mvlvm.estimators.predicting import PredictsViews
-from mvlvm.estimators.preparing import prepare_views, say_likelihoods, set_aside
-from mvlvm.estimators.pruning import fit_and_prune
+from mvlvm.estimators.preprocessing import prepare_views, say_likelihoods, set_aside
+from mvlvm.estimators.serialization import Saved
+from mvlvm.estimators.train import fit_and_prune
 from mvlvm.estimators.weights import check_sample_weight, place_rows_of_no_weight, rows_of_no_weight
-from mvlvm.models.gram import learned_gram
+from mvlvm.models.diagnostics import learned_gram
 from mvlvm.randomness import Stream, make_generator, seed_from
 
 # typing.Self would do, were it not for the run-time shape checks, which cannot read it.

@@ -1,9 +1,13 @@
-"""A trained model together with all it needs to predict; the training data are no longer part of it."""
+"""A trained model together with all it needs to predict; the training data are no longer part of it.
+
+What a fit found, as pandas DataFrames with names for rows and columns.
+"""
 
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,20 +16,19 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError
-from mvlvm.estimators.fitting import count_entries
-from mvlvm.models.complete_weights import n_latent_draws_for
-from mvlvm.models.expected_bound import expected_bound
-from mvlvm.models.explained import explained_variance
-from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.observed import ObservedView
-from mvlvm.models.private import Dimensions
-from mvlvm.models.tempering import Tempering, learn_tempering
-from mvlvm.models.view_function import ViewFunction
+from mvlvm.estimators.train import count_entries
+from mvlvm.inference.tempering import Tempering, learn_tempering
+from mvlvm.models.conditioning import n_latent_draws_for
+from mvlvm.models.data import ObservedView
+from mvlvm.models.diagnostics import expected_bound, explained_variance
+from mvlvm.models.multiview import Dimensions, MultiViewLVM
+from mvlvm.models.weight_posterior import ViewFunction
+from mvlvm.optional_dependencies import require
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.history import History
-from mvlvm.views.classes import Encoding
-from mvlvm.views.interop import Layout
+from mvlvm.views.encoding import Encoding
+from mvlvm.views.layout import Layout
 from mvlvm.views.scaling import Scaling
 
 
@@ -228,3 +231,17 @@ def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: Hist
 
 def _to_numpy(values: Tensor) -> np.ndarray:
     return values.cpu().numpy()
+
+
+def factor_frame(fitted: FittedModel) -> Any:
+    """Give the latents, a row for every sample and a column for every dimension."""
+    pandas = require("pandas", "Giving factors as a DataFrame")
+    mean = fitted.model.latent.mean.detach().double().cpu().numpy()
+    index = fitted.layout.index if fitted.layout.row_names is not None else None
+    return pandas.DataFrame(mean, index=index, columns=fitted.dimensions.names())
+
+
+def view_frame(table: Float[np.ndarray, "V D"], views: Sequence[str], fitted: FittedModel) -> Any:
+    """Give a table of views and dimensions."""
+    pandas = require("pandas", "Giving relevance as a DataFrame")
+    return pandas.DataFrame(table, index=list(views), columns=fitted.dimensions.names())

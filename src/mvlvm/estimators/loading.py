@@ -3,9 +3,9 @@
 import os
 
 from mvlvm.errors import ModelFileError
-from mvlvm.estimators import storage
-from mvlvm.estimators.arflvm import MVARFLVM
+from mvlvm.estimators import serialization as storage
 from mvlvm.estimators.base import AbstractMultiViewLVM
+from mvlvm.estimators.mv_arflvm import MVARFLVM
 from mvlvm.estimators.ng_mvlvm import NGMVLVM
 
 ESTIMATORS = {estimator.__name__: estimator for estimator in (NGMVLVM, MVARFLVM)}

@@ -1,18 +1,47 @@
-"""What a fit is to do: the constructor's parameters, checked and resolved for the views at hand."""
+"""Checks of the parameters that say where and how precisely to compute.
+
+What a fit is to do: the constructor's parameters, checked and resolved for the views at hand.
+
+What a user may ask about the latent dimensions: how many all views share, and how many each has for itself.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.checks import check_choice, check_integer, check_number, check_probability
-from mvlvm.estimators.validation import check_device, check_dtype
+from mvlvm.errors import ViewError
+from mvlvm.init.pca import n_directions
+from mvlvm.init.private import with_room_for_private
 from mvlvm.models.compression import AUTO_SHARE
+from mvlvm.models.multiview import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES
-from mvlvm.views.per_view import per_view
-from mvlvm.views.scaling import SCALES
+from mvlvm.views.scaling import SCALES, per_view
+
+
+def check_device(value: Any) -> torch.device:
+    """Give the device to compute on; "auto" is the GPU where there is one."""
+    if isinstance(value, str) and value == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(value)
+    except (RuntimeError, TypeError):
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'. Got {value!r}.")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={value!r} needs a CUDA GPU, and torch finds none here. Give device='cpu' or 'auto'.")
+    return device
+
+
+def check_dtype(value: Any) -> torch.dtype:
+    """Give the precision of the features; products and solves are float64 in either case."""
+    return {"auto": torch.float32, "float64": torch.float64}[check_choice(value, "dtype", ("auto", "float64"))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,3 +158,65 @@ def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequen
             "view_weights must be positive for some view. Got zeros alone. Leave it out to count all views."
         )
     return options
+
+
+def check_dimensions(
+    options: FitOptions,
+    view_options: Mapping[str, ViewOptions],
+    parameters: Mapping[str, Any],
+    Ys: Mapping[str, Float[Tensor, "N _"]],
+) -> Dimensions:
+    """Resolve the latent dimensions for the views at hand.
+
+    Args:
+        options: how many all views share; if it is for us to find out, at most how many.
+        view_options: the views' settings.
+        parameters: parameter name -> value; `n_private` and `init` are looked at.
+        Ys: view name -> scaled view.
+
+    Raises:
+        ValueError: `n_private` is no dict of integers, names a view that does not exist or one of weight zero.
+        ViewError: a view is to have more dimensions of its own than columns.
+    """
+    private = _check_private(parameters["n_private"], {name: Y.shape[1] for name, Y in Ys.items()})
+    for name in private:
+        if view_options[name].weight == 0:
+            raise ValueError(
+                f"n_private gives view '{name}' dimensions of its own, but view_weights gives it no say in them. "
+                "Give it a positive weight, or no private dimensions."
+            )
+    dimensions = Dimensions(options.n_components, private)
+    if options.prune and isinstance(parameters["init"], str):
+        return _as_many_as_can_start(dimensions, {name: Y for name, Y in Ys.items() if view_options[name].weight})
+    return dimensions
+
+
+def _as_many_as_can_start(dimensions: Dimensions, Ys: Mapping[str, Float[Tensor, "N _"]]) -> Dimensions:
+    """Lower the number of shared dimensions to what the views have directions for, beside their private ones."""
+    matrices, most = list(Ys.values()), dimensions.n_shared
+    dimensions = replace(dimensions, n_shared=max(1, min(most, n_directions(matrices, most))))
+    return with_room_for_private(matrices, list(Ys), dimensions) if dimensions.private else dimensions
+
+
+def _check_private(n_private: Any, n_columns: Mapping[str, int]) -> dict[str, int]:
+    """Give the private dimensions of views that have some."""
+    names = list(n_columns)
+    if n_private is not None and not isinstance(n_private, Mapping):
+        raise ValueError(
+            "n_private must be None, or a dict of view names and numbers of dimensions. "
+            f"Got {n_private!r}. The views are: {', '.join(names)}."
+        )
+    given = dict(n_private or {})
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise ValueError(
+            f"n_private must name views. Got {', '.join(map(repr, unknown))}. The views are: {', '.join(names)}."
+        )
+    private = {name: check_integer(given[name], "n_private", at_least=0) for name in names if name in given}
+    for name, k in private.items():
+        if k > n_columns[name]:
+            raise ViewError(
+                f"n_private gives view '{name}' {k} dimensions of its own, more than its {n_columns[name]} column(s). "
+                f"Give it at most {n_columns[name]}."
+            )
+    return {name: k for name, k in private.items() if k}

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_flag, check_integer
 from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.estimators.fitted import FittedModel
-from mvlvm.estimators.imputing import fill_gaps
-from mvlvm.estimators.placing import NewRows
+from mvlvm.estimators.prediction import NewRows, fill_gaps
 from mvlvm.randomness import RandomStateLike, seed_from
-from mvlvm.views.classes import check_seen_classes
-from mvlvm.views.container import Views
-from mvlvm.views.new_rows import as_new_views
+from mvlvm.views.encoding import check_seen_classes
+from mvlvm.views.layout import Views
+from mvlvm.views.validation import as_new_views
 
 
 class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):

@@ -8,11 +8,11 @@ from jaxtyping import Int
 from sklearn.utils.validation import check_is_fitted
 
 from mvlvm import __version__
+from mvlvm.checks import listed
 from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
-from mvlvm.estimators.packing import plain
-from mvlvm.views.annotated import is_anndata, is_mudata, quietly
-from mvlvm.views.listing import listed
+from mvlvm.estimators.serialization import plain
+from mvlvm.views.anndata import is_anndata, is_mudata, quietly
 
 MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from mvlvm.estimators.fitted import FittedModel
-from mvlvm.estimators.placing import NewRows
+from mvlvm.estimators.prediction import NewRows
 
 Weight = Float[Tensor, " N"]
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]

@@ -28,13 +28,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import erf
 
-from mvlvm.checks import check_probability
+from mvlvm.checks import check_probability, listed
 from mvlvm.errors import ViewError
-from mvlvm.views.checking import as_matrix
-from mvlvm.views.interop import Container, unpack
+from mvlvm.optional_dependencies import is_dataframe
 from mvlvm.views.labels import plain_labels
-from mvlvm.views.listing import listed
-from mvlvm.views.optional import is_dataframe
+from mvlvm.views.layout import Container, unpack
+from mvlvm.views.validation import as_matrix
 
 LEVELS = tuple(percent / 100 for percent in (*range(5, 100, 5), 99))
 

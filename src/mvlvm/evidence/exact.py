@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.cholesky import factor
-from mvlvm.linalg.lowrank import add_to_diagonal
+from mvlvm.linalg.cholesky import add_to_diagonal, factor
 from mvlvm.shapes import Scalar
 
 

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
-from mvlvm.linalg.known_slopes import with_known_slopes
+from mvlvm.linalg.precomputed_grad import with_known_slopes
 from mvlvm.shapes import Scalar
 
 # A step moves no f by more than this. Curvatures of counts grow like e^f, and a step that trusts them overshoots.

@@ -1,8 +1,7 @@
 """Kernels in closed form."""
 
-from mvlvm.kernels.bivariate_sm import bivariate_sm_kernel
 from mvlvm.kernels.gibbs import exponential_lengthscale, gibbs_kernel
-from mvlvm.kernels.ngsm import ngsm_kernel
+from mvlvm.kernels.ngsm import bivariate_sm_kernel, ngsm_kernel
 from mvlvm.kernels.stationary import rbf_kernel, sm_kernel
 
 __all__ = ["bivariate_sm_kernel", "exponential_lengthscale", "gibbs_kernel", "ngsm_kernel", "rbf_kernel", "sm_kernel"]

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.kernels.ngsm import expected_cosine
-from mvlvm.spectral.stationary import StationaryMixture
+from mvlvm.spectral.sampling import StationaryMixture
 
 
 def rbf_kernel(

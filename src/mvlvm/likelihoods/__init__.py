@@ -3,10 +3,9 @@
 from mvlvm.likelihoods.base import AbstractLikelihood, Response
 from mvlvm.likelihoods.bernoulli import Bernoulli
 from mvlvm.likelihoods.categorical import Categorical
+from mvlvm.likelihoods.counts import NegativeBinomial, Poisson
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.likelihoods.known import LIKELIHOODS
-from mvlvm.likelihoods.negative_binomial import NegativeBinomial
-from mvlvm.likelihoods.poisson import Poisson
+from mvlvm.likelihoods.registry import LIKELIHOODS
 from mvlvm.likelihoods.student_t import StudentT
 
 __all__ = [

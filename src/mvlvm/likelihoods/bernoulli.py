@@ -8,8 +8,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
-from mvlvm.likelihoods.integral import log_integral
-from mvlvm.likelihoods.softplus import expected_softplus, logistic_moments
+from mvlvm.likelihoods.expectations import expected_softplus, log_integral, logistic_moments
 
 
 class Bernoulli(AbstractLikelihood):

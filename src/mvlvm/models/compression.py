@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.evidence.from_latents import Target
-from mvlvm.linalg.precision import has_tf32, on_tf32_grid
+from mvlvm.evidence.collapsed_blocked import Target
+from mvlvm.linalg.gram import has_tf32, on_tf32_grid
 
 # What may be cut by default, as a share of the noise's energy N M s.
 AUTO_SHARE = 0.1

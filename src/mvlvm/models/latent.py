@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mvlvm.evidence.latent_kl import latent_kl
+from mvlvm.evidence.elbo import latent_kl
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 

@@ -3,8 +3,7 @@
 from mvlvm.spectral.density import BivariateMixture
 from mvlvm.spectral.error_bound import gram_error_at_points, gram_error_probability, points_for_gram_error
 from mvlvm.spectral.features import expected_features, random_features
-from mvlvm.spectral.sampling import SpectralPoints, two_step_sample
-from mvlvm.spectral.stationary import StationaryMixture, stationary_sample
+from mvlvm.spectral.sampling import SpectralPoints, StationaryMixture, stationary_sample, two_step_sample
 
 __all__ = [
     "BivariateMixture",

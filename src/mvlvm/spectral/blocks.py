@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.precision import has_tf32, on_tf32_grid
-from mvlvm.linalg.workspace import Workspace
-from mvlvm.spectral.frequencies import Frequencies
+from mvlvm.linalg.cuda import Workspace
+from mvlvm.linalg.gram import has_tf32, on_tf32_grid
+from mvlvm.spectral.features import Frequencies
 
 # So thin matrices are multiplied faster column by column.
 _THIN = 4
@@ -94,7 +94,7 @@ def feature_block(
     """
     fused = _fused(X)
     if fused:
-        from mvlvm.spectral.fused_blocks import fused_features
+        from mvlvm.spectral.triton_kernels import fused_features
 
         Phi, double = fused_features(X, frequencies, twice=row_scale is None and not coarse, coarse=coarse)
         minus_tangent = None
@@ -144,7 +144,7 @@ def pull_back(
 ) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
     """Give the slopes by latents and frequencies that the slopes G by the features stand for."""
     if _fused(X):
-        from mvlvm.spectral.fused_blocks import fused_pull_back
+        from mvlvm.spectral.triton_kernels import fused_pull_back
 
         unscaled = G if block.row_scale is None else G * block.row_scale[:, None]
         by_X, by_frequencies, by_amplitude = fused_pull_back(unscaled, X, frequencies)

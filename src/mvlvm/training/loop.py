@@ -5,12 +5,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import torch
 from torch import nn
 
-from mvlvm.training.config import TrainConfig
+from mvlvm.training.cuda_graph import RecordedSteps
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.progress import Watch, silent
-from mvlvm.training.recorded_steps import RecordedSteps
+from mvlvm.training.schedule import TrainConfig, rise_between_windows
 from mvlvm.training.steps import EagerSteps, Objective
-from mvlvm.training.stopping import rise_between_windows
 
 # Steps that are taken before anything is decided anew.
 _RUN = 50

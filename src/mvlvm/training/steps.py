@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
-from mvlvm.training.config import TrainConfig
-from mvlvm.training.schedule import learning_rates
+from mvlvm.training.schedule import TrainConfig, learning_rates
 
 
 @runtime_checkable

@@ -1,12 +1,10 @@
 """Views: several measurements of the same samples."""
 
-from mvlvm.views.checking import as_views
-from mvlvm.views.container import Views
-from mvlvm.views.interop import Layout
-from mvlvm.views.kinds import LIKELIHOODS, Guess, guess_likelihood
+from mvlvm.views.layout import Layout, Views
+from mvlvm.views.likelihood_inference import LIKELIHOODS, Guess, guess_likelihood, resolve_likelihoods
 from mvlvm.views.reading import read
-from mvlvm.views.resolving import resolve_likelihoods
 from mvlvm.views.scaling import Scaling, fit_scaling, fit_scalings
+from mvlvm.views.validation import as_views
 
 __all__ = [
     "LIKELIHOODS",

@@ -10,10 +10,9 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from mvlvm.errors import ViewError
-from mvlvm.views.annotated import check_shared_rows, frame_of, quietly
-from mvlvm.views.columns import check_different, no_rows, no_such_column, numbers_only, row_name_column
-from mvlvm.views.delimited import read_delimited
-from mvlvm.views.optional import require
+from mvlvm.optional_dependencies import require
+from mvlvm.views.anndata import check_shared_rows, frame_of, quietly
+from mvlvm.views.csv import check_different, no_rows, no_such_column, numbers_only, read_delimited, row_name_column
 
 # View name -> table. A file that holds one table and no name for it has the key None.
 Tables = Mapping[str | None, Any]

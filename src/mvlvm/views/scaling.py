@@ -1,18 +1,124 @@
-"""Centring and scaling of views, undone again in everything that goes back to the user."""
+"""Settings that may be one value for all views or a dict with one value per view.
+
+What is missing of a view, found some rows at a time: a mask of a large view is an array of its own.
+
+Mean, spread and ends of every column of a view, from a few passes over its rows.
+
+Centring and scaling of views, undone again in everything that goes back to the user.
+"""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from mvlvm.checks import listed
 from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.row_blocks import row_blocks
-from mvlvm.views.listing import listed
-from mvlvm.views.missing import count_entries
-from mvlvm.views.moments import ColumnMoments, column_moments
+
+T = TypeVar("T")
+
+
+def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str) -> dict[str, T]:
+    """Give the setting of every view.
+
+    Args:
+        setting: one value, or view name -> value.
+        names: the views.
+        parameter: what the user calls the setting.
+
+    Raises:
+        ValueError: a list, or a dict that leaves a view out or names one that does not exist.
+    """
+    if isinstance(setting, list | tuple):
+        raise ValueError(
+            f"{parameter} must be one value for all views, or a dict with one entry per view. "
+            f"Got {setting!r}. The views are: {', '.join(names)}."
+        )
+    if not isinstance(setting, Mapping):
+        return dict.fromkeys(names, setting)
+    missing = [name for name in names if name not in setting]
+    unknown = [name for name in setting if name not in names]
+    if missing or unknown:
+        complaint = " and ".join(
+            [f"no value for {', '.join(map(repr, missing))}"] * bool(missing)
+            + [f"a value for {', '.join(map(repr, unknown))}, which is no view"] * bool(unknown)
+        )
+        raise ValueError(
+            f"{parameter} as a dict needs one entry per view. Got {complaint}. The views are: {', '.join(names)}."
+        )
+    return {name: setting[name] for name in names}
+
+
+def rows_with_entries(
+    Y: Float[np.ndarray, "N M"], columns: Bool[np.ndarray, " M"] | None = None
+) -> Bool[np.ndarray, " N"]:
+    """Tell which rows have an entry, in some columns or in any."""
+    has = np.empty(len(Y), dtype=bool)
+    for rows in row_blocks(*Y.shape):
+        has[rows] = ~np.isnan(Y[rows] if columns is None else Y[rows][:, columns]).all(axis=1)
+    return has
+
+
+def has_gaps(Y: Float[np.ndarray, "N M"]) -> bool:
+    """Tell whether an entry is missing."""
+    return any(bool(np.isnan(Y[rows]).any()) for rows in row_blocks(*Y.shape))
+
+
+def count_entries(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
+    """Give the number of entries of every column."""
+    counts = np.zeros(Y.shape[1], dtype=np.int64)
+    for rows in row_blocks(*Y.shape):
+        counts += len(Y[rows]) - np.isnan(Y[rows]).sum(axis=0)
+    return counts
+
+
+def distinct_values(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, " u"]:
+    """Give the different values among what was observed, in order."""
+    values = np.empty(0)
+    for rows in row_blocks(*Y.shape):
+        values = np.union1d(values, Y[rows][~np.isnan(Y[rows])])
+    return values
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """What there is to know of columns before they are scaled, over what was observed; NaN where nothing was.
+
+    Attributes:
+        mean: the means.
+        std: the standard deviations.
+        low: the smallest entries.
+        high: the largest ones.
+    """
+
+    mean: Float[np.ndarray, " M"]
+    std: Float[np.ndarray, " M"]
+    low: Float[np.ndarray, " M"]
+    high: Float[np.ndarray, " M"]
+
+
+def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
+    """Look at every column of a view; NaN is missing."""
+    blocks, M = row_blocks(*Y.shape), Y.shape[1]
+    count, total, squares, low, high = *np.zeros((3, M)), *np.full((2, M), np.nan)
+    for rows in blocks:
+        missing = np.isnan(Y[rows])
+        count += len(missing) - missing.sum(axis=0)
+        total += np.where(missing, 0.0, Y[rows]).sum(axis=0) if missing.any() else Y[rows].sum(axis=0)
+        np.fmin(low, np.fmin.reduce(Y[rows], axis=0), out=low)
+        np.fmax(high, np.fmax.reduce(Y[rows], axis=0), out=high)
+    with np.errstate(invalid="ignore"):  # a column without entries has no mean
+        mean = total / count
+        for rows in blocks:
+            deviation = Y[rows] - mean
+            deviation[np.isnan(deviation)] = 0.0
+            squares += np.einsum("nm,nm->m", deviation, deviation)
+        return ColumnMoments(mean, np.sqrt(squares / count), low, high)
+
 
 Scale = Literal["view", "column"] | None
 SCALES = ("auto", "view", "column", None)

@@ -1,0 +1,130 @@
+"""AnnData and MuData in memory: matrices with named rows and columns, in and out."""
+
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from mvlvm.checks import listed
+from mvlvm.errors import ViewError
+from mvlvm.optional_dependencies import require
+from mvlvm.views.sparse import as_dense, is_sparse
+
+# How a MuData says that its modalities share their rows: rows alone, or rows and columns.
+_SHARED_ROWS = (0, -1)
+
+
+def is_anndata(value: object) -> bool:
+    """Tell whether a value is an AnnData, without importing anndata."""
+    anndata = sys.modules.get("anndata")
+    return anndata is not None and isinstance(value, anndata.AnnData)
+
+
+def is_mudata(value: object) -> bool:
+    """Tell whether a value is a MuData, without importing mudata."""
+    mudata = sys.modules.get("mudata")
+    return mudata is not None and isinstance(value, mudata.MuData)
+
+
+def frame_of(name: str, adata: Any) -> Any:
+    """Give the X of an AnnData as a DataFrame with its observation and variable names.
+
+    Args:
+        name: the view, for messages.
+        adata: the AnnData.
+
+    Raises:
+        ViewError: X is absent, stays on disk, or is too large to be made dense.
+    """
+    if not is_anndata(adata):
+        raise ViewError(
+            f"View '{name}' must be an AnnData. Got {type(adata).__name__} as a modality. "
+            "Put the modalities of an inner MuData beside the others."
+        )
+    if adata.isbacked:
+        raise ViewError(
+            f"View '{name}' is an AnnData whose X is still on disk (backed). Read it into memory first: "
+            "adata.to_memory(), or read the file with backed=False."
+        )
+    if adata.X is None:
+        raise ViewError(f"View '{name}' is an AnnData without X. Put the numbers there: adata.X = adata.layers[...].")
+    X = as_dense(name, adata.X) if is_sparse(adata.X) else np.asarray(adata.X)
+    pandas = require("pandas", "AnnData")
+    return pandas.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
+
+
+def check_shared_rows(mdata: Any) -> None:
+    """Refuse a MuData whose modalities share their columns.
+
+    Raises:
+        ViewError: they do.
+    """
+    if mdata.axis not in _SHARED_ROWS:
+        raise ViewError(
+            f"The modalities of a MuData must share their rows (axis=0). Got axis={mdata.axis}, shared columns. "
+            "Every modality is then the same variables in other samples; fit them one by one."
+        )
+
+
+def modality_frames(mdata: Any) -> dict[str, Any]:
+    """Give the modalities of a MuData as DataFrames with its rows; what a modality lacks is a row of NaN.
+
+    Raises:
+        ViewError: the modalities do not share rows, or their rows cannot be told apart by name.
+    """
+    check_shared_rows(mdata)
+    rows = mdata.obs_names
+    if not rows.is_unique:
+        repeated = rows[rows.duplicated()].unique()
+        raise ViewError(
+            f"The observation names of a MuData must be unique. Got some twice: {listed(repeated)}. "
+            "Call obs_names_make_unique() on the modalities, and mdata.update()."
+        )
+    frames = {name: frame_of(name, adata) for name, adata in mdata.mod.items()}
+    for name, frame in frames.items():
+        if not frame.index.isin(rows).all():
+            raise ViewError(
+                f"Modality '{name}' has rows that the MuData does not know, such as "
+                f"{frame.index[~frame.index.isin(rows)][0]!r}. Call mdata.update()."
+            )
+        if not frame.index.is_unique:
+            raise ViewError(
+                f"The observation names of modality '{name}' must be unique. Got some twice: "
+                f"{listed(frame.index[frame.index.duplicated()].unique())}. Call obs_names_make_unique() on it, and "
+                "mdata.update()."
+            )
+    return {name: frame.reindex(rows) for name, frame in frames.items()}
+
+
+def as_anndata(frame: Any) -> Any:
+    """Give a DataFrame as an AnnData."""
+    anndata, pandas = require("anndata", "Giving results as AnnData"), require("pandas", "AnnData")
+    with quietly():
+        return anndata.AnnData(
+            frame.to_numpy(),
+            obs=pandas.DataFrame(index=frame.index.map(str)),
+            var=pandas.DataFrame(index=frame.columns.map(str)),
+        )
+
+
+def as_mudata(frames: Mapping[str, Any]) -> Any:
+    """Give DataFrames with the same rows as a MuData, a modality each."""
+    mudata = require("mudata", "Giving results as MuData")
+    with quietly():
+        return mudata.MuData({name: as_anndata(frame) for name, frame in frames.items()})
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Use anndata and mudata without warnings that tell the user nothing about this call.
+
+    Names that repeat were warned of when the user made the object; columns of obs and var stay in their modalities,
+    as they will by default from mudata 0.4.
+    """
+    mudata = sys.modules.get("mudata")
+    with warnings.catch_warnings(), mudata.set_options(pull_on_update=False) if mudata else nullcontext():
+        warnings.filterwarnings("ignore", message=".*names (are not unique|should not be present)")
+        yield

@@ -1,0 +1,216 @@
+import copy
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+import mvlvm
+from mvlvm import MVARFLVM, NGMVLVM, ModelFileError
+from mvlvm.estimators import serialization as storage
+from mvlvm.inference.tempering import Tempering
+
+
+def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
+    path = tmp_path / "with space" / "model.safetensors"
+    path.parent.mkdir()
+    fitted.save(path)
+    code = (
+        "import sys, numpy as np, torch, mvlvm; torch.set_num_threads(1); est = mvlvm.load(sys.argv[1]);"
+        "mean, std = est.reconstruct(return_std=True);"
+        "np.savez(sys.argv[2], **{f'mean_{k}': v for k, v in mean.items()}, **{f'std_{k}': v for k, v in std.items()},"
+        " sample=est.sample(3)['rbf'], embedding=est.embedding_, relevance=est.relevance_)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "out.npz")], check=True)
+    there = np.load(tmp_path / "out.npz")
+    mean, std = fitted.reconstruct(return_std=True)
+    for name in fitted.view_names_:
+        np.testing.assert_array_equal(there[f"mean_{name}"], mean[name])
+        np.testing.assert_array_equal(there[f"std_{name}"], std[name])
+    np.testing.assert_array_equal(there["sample"], fitted.sample(3)["rbf"])
+    np.testing.assert_array_equal(there["embedding"], fitted.embedding_)
+    np.testing.assert_array_equal(there["relevance"], fitted.relevance_)
+
+
+def test_wide_views_reconstruct_identical_arrays(tmp_path):
+    # with more columns than rows the start comes column by column out of its decomposition
+    Y = np.random.default_rng(0).normal(size=(60, 150))
+    est = NGMVLVM(n_components=5, max_iter=5, tol=0.0, random_state=0).fit(Y)
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    np.testing.assert_array_equal(loaded.embedding_std_, est.embedding_std_)
+    np.testing.assert_array_equal(loaded.reconstruct(), est.reconstruct())
+
+
+@pytest.mark.parametrize(
+    ("version", "absent"),
+    [(1, ("seen", "inflation", "per_dimension")), (2, ("per_dimension",)), (3, ("per_dimension",))],
+)
+def test_models_of_older_formats_are_read(version, absent, fitted, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted.save(path)
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["mvlvm"])
+        arrays = {name: file.get_tensor(name) for name in file.keys() if not name.endswith(absent)}  # noqa: SIM118
+    arrays = {name.replace("likelihood.", ""): array for name, array in arrays.items()}
+    for view in header["views"]:
+        del view["tempering"], view["likelihood"], view["encoding"]
+    for parameter in ("n_draws_predict", "n_private"):
+        del header["parameters"][parameter]
+    del header["n_private"]
+    save_file(arrays, path, metadata={"mvlvm": json.dumps(header | {"format_version": version})})
+    loaded = mvlvm.load(path)
+    for one, other in zip(loaded.reconstruct(return_std=True), fitted.reconstruct(return_std=True), strict=True):
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+    assert {view.tempering for view in loaded.model_.views.values()} == {Tempering(1.0, 1.0)}
+    assert loaded.noise_variance_ == fitted.noise_variance_
+    loaded.save(path)
+    np.testing.assert_array_equal(mvlvm.load(path).embedding_, fitted.embedding_)
+
+
+def test_tempering_is_saved(fitted, tmp_path):
+    views = {name: replace(view, tempering=Tempering(0.1, 0.5)) for name, view in fitted.model_.views.items()}
+    changed = copy.copy(fitted)
+    changed.model_ = replace(fitted.model_, views=views)
+    changed.save(tmp_path)
+    assert {view.tempering for view in mvlvm.load(tmp_path).model_.views.values()} == {Tempering(0.1, 0.5)}
+
+
+def test_everything_a_fit_gave_survives(fitted, tmp_path):
+    fitted.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    assert type(loaded) is NGMVLVM
+    assert loaded.get_params() == fitted.get_params()
+    for attribute in ("elbo_", "n_iter_", "stop_reason_", "noise_variance_", "explained_variance_", "scale_",
+                      "view_names_", "n_features_in_"):  # fmt: skip
+        assert getattr(loaded, attribute) == getattr(fitted, attribute)
+    np.testing.assert_equal(loaded.history_, fitted.history_)
+    np.testing.assert_array_equal(loaded.kernel_matrix("gibbs"), fitted.kernel_matrix("gibbs"))
+
+
+def test_labels_settings_and_the_estimators_class_survive(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("xyz"), index=list(range(5, 25)))
+    est = MVARFLVM(n_mixtures={"a": 1}, init=np.zeros((20, 2)) + frame.to_numpy()[:, :2], max_iter=3, tol=0.0)
+    est.fit({"a": frame}).save(tmp_path / "m")
+    loaded = mvlvm.load(tmp_path / "m")
+    assert type(loaded) is MVARFLVM
+    assert loaded.n_mixtures == {"a": 1}
+    np.testing.assert_array_equal(loaded.init, est.init)
+    pd.testing.assert_frame_equal(loaded.reconstruct()["a"], est.reconstruct()["a"])
+
+
+def test_a_missing_file_and_a_file_that_is_no_model_are_told_apart(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no saved model at"):
+        mvlvm.load(tmp_path / "nothing")
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    with pytest.raises(ModelFileError, match="not a saved mvlvm model: it is no safetensors file"):
+        mvlvm.load(text)
+    foreign = tmp_path / "foreign.safetensors"
+    save_file({"weights": np.zeros(3)}, foreign)
+    with pytest.raises(ModelFileError, match="it has no mvlvm header"):
+        mvlvm.load(foreign)
+
+
+def test_a_model_of_a_newer_version_is_refused_with_both_versions(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        header = json.loads(file.metadata()["mvlvm"])
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    header |= {"format_version": storage.FORMAT_VERSION + 1, "library_version": "9.9"}
+    save_file(arrays, tmp_path / "newer", metadata={"mvlvm": json.dumps(header)})
+    with pytest.raises(ModelFileError, match=r"saved by mvlvm 9\.9 in format 5; this version.*up to 4"):
+        mvlvm.load(tmp_path / "newer")
+
+
+@pytest.fixture
+def parts(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        return json.loads(file.metadata()["mvlvm"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+DAMAGE = {
+    "a missing array": lambda header, arrays: arrays.pop("view.0.mean"),
+    "a missing weight": lambda header, arrays: arrays.pop("model.latent.mean"),
+    "a missing entry": lambda header, arrays: header.pop("layout"),
+    "no views": lambda header, arrays: header.update(views=[]),
+    "an unknown parameter": lambda header, arrays: header["parameters"].update(colour="red"),
+    "another shape": lambda header, arrays: arrays.update({"view.0.draw.0.mean": np.zeros((3, 3))}),
+    "a value that is not finite": lambda header, arrays: arrays["model.latent.mean"].fill(np.nan),
+}
+
+
+@pytest.mark.usefixtures("no_type_checks")
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_file_whose_parts_do_not_fit_is_called_damaged(parts, tmp_path, kind):
+    header, arrays = parts
+    DAMAGE[kind](header, arrays)
+    save_file(arrays, tmp_path / "bad", metadata={"mvlvm": json.dumps(header)})
+    with pytest.raises(ModelFileError, match="bad is damaged"):
+        mvlvm.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("change", [{"format": "other-model"}, {"format_version": -1}, {"format_version": "one"}])
+def test_a_header_of_something_else_is_no_model(parts, tmp_path, change):
+    header, arrays = parts
+    save_file(arrays, tmp_path / "other", metadata={"mvlvm": json.dumps(header | change)})
+    with pytest.raises(ModelFileError, match="it has no mvlvm header"):
+        mvlvm.load(tmp_path / "other")
+
+
+def test_a_truncated_model_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    (tmp_path / "half").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelFileError, match="half is not a saved mvlvm model"):
+        mvlvm.load(tmp_path / "half")
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def full_disk(*args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(storage.os, "replace", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        fitted.save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_where_a_model_can_be_saved(fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted.save("folder/")
+    assert mvlvm.load("folder").elbo_ == fitted.elbo_
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    fitted.save("link")
+    assert (tmp_path / "link").is_symlink()
+    assert mvlvm.load("real").elbo_ == fitted.elbo_
+    with pytest.raises(FileNotFoundError, match="There is no folder .*missing to save m into. Make it first"):
+        fitted.save(tmp_path / "missing" / "m")
+    with pytest.raises(ValueError, match="path to save to is empty"):
+        fitted.save("")
+
+
+def test_a_saved_model_has_the_rights_of_other_new_files(fitted, tmp_path):
+    (tmp_path / "other").write_text("")
+    fitted.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_parameter_that_cannot_be_kept_is_named(small_curve, tmp_path):
+    est = NGMVLVM(max_iter=1, tol=0.0, n_points=5, random_state=np.random.default_rng(0)).fit(small_curve.views)
+    est.save(tmp_path / "m")
+    assert mvlvm.load(tmp_path / "m").random_state is None
+    est.set_params(learning_rate=object())
+    with pytest.raises(ValueError, match="learning_rate=<object.*cannot be saved"):
+        est.save(tmp_path / "m")

@@ -1,0 +1,147 @@
+import pytest
+import torch
+from torch.distributions import MultivariateNormal
+
+from mvlvm.errors import NumericalError
+from mvlvm.evidence import exact_log_evidence, log_evidence
+from mvlvm.evidence.collapsed import evaluate
+from mvlvm.linalg import cholesky as lowrank
+from mvlvm.spectral import random_features
+from tests import oracles
+from tests.mixtures import draw_points, normal, random_mixture
+
+# Both sides of F = N, and the seam itself.
+SIZES = [(12, 5), (9, 8), (8, 8), (8, 9), (5, 12)]
+
+
+@pytest.fixture(params=SIZES, ids=lambda sizes: f"N={sizes[0]},F={sizes[1]}")
+def problem(request, generator):
+    N, F = request.param
+    return normal((N, 3), generator), normal((N, F), generator), torch.tensor(0.3, dtype=torch.float64)
+
+
+def test_evidence_is_the_normal_log_density_of_all_columns(problem):
+    Y, Phi, s = problem
+    expected = MultivariateNormal(torch.zeros(len(Y)).double(), covariance(Phi, s)).log_prob(Y.T).sum()
+    torch.testing.assert_close(log_evidence(Y, Phi, s), expected, rtol=1e-8, atol=0.0)
+
+
+def test_evidence_is_the_oracles(problem):
+    Y, Phi, s = problem
+    expected = oracles.view_log_density(Y.numpy(), covariance(Phi, s).numpy())
+    assert log_evidence(Y, Phi, s).item() == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("noise_variance", [1e-2, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("noisy", [True, False], ids=["noisy view", "view without noise"])
+def test_evidence_and_its_slope_hold_at_small_noise(noise_variance, noisy, generator):
+    density = random_mixture(2, 2, generator)
+    Phi = random_features(normal((400, 2), generator), draw_points(density, 25, generator), density.alpha)
+    Y = Phi @ normal((Phi.shape[1], 5), generator) + noisy * normal((400, 5), generator)
+    s = torch.tensor(noise_variance, dtype=torch.float64, requires_grad=True)
+    value = log_evidence(Y, Phi, s)
+    expected, above, below = (
+        oracles.view_log_density_by_svd(Y.numpy(), Phi.numpy(), noise_variance * factor)
+        for factor in (1, 1 + 1e-4, 1 - 1e-4)
+    )
+    assert value.item() == pytest.approx(expected, rel=1e-8)
+    (slope,) = torch.autograd.grad(value, s)
+    # the central difference is off by about the square of its relative step
+    assert slope.item() == pytest.approx((above - below) / (2e-4 * noise_variance), rel=1e-5)
+
+
+def test_evidence_is_the_exact_one_of_the_feature_gram(problem):
+    Y, Phi, s = problem
+    torch.testing.assert_close(log_evidence(Y, Phi, s), exact_log_evidence(Y, Phi @ Phi.T, s), rtol=1e-10, atol=0.0)
+
+
+def test_both_sides_agree_in_value_and_gradients(problem):
+    Y, Phi, s = problem
+    sides = [factor(Phi, s) for factor in (lowrank.factor_features_side, lowrank.factor_samples_side)]
+    one, other = (evaluate(K, K.inverse_features(), K.solve(Y), s) for K in sides)
+    torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_smaller_side_is_inverted(problem, monkeypatch):
+    sizes = []
+    original = lowrank.factor
+    monkeypatch.setattr(lowrank, "factor", lambda A: sizes.append(len(A)) or original(A))
+    log_evidence(*problem)
+    assert sizes == [min(problem[1].shape)]
+
+
+def test_gradient_is_that_of_finite_differences(problem):
+    assert torch.autograd.gradcheck(log_evidence, [value.clone().requires_grad_() for value in problem])
+
+
+def test_gradient_obeys_the_chain_rule(problem):
+    def squared(*inputs):
+        return (log_evidence(*inputs) / 10).square()
+
+    assert torch.autograd.gradcheck(squared, [value.clone().requires_grad_() for value in problem])
+
+
+def test_gradient_is_that_of_autograd_through_the_exact_evidence(problem):
+    inputs = [value.clone().requires_grad_() for value in problem]
+    Y, Phi, s = inputs
+    fast = torch.autograd.grad(log_evidence(Y, Phi, s), inputs)
+    slow = torch.autograd.grad(exact_log_evidence(Y, Phi @ Phi.T, s), inputs)
+    torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-9)
+
+
+def test_rotating_the_columns_of_the_view_changes_nothing(problem, generator):
+    Y, Phi, s = problem
+    rotation = torch.linalg.qr(normal((3, 3), generator)).Q
+    torch.testing.assert_close(log_evidence(Y @ rotation, Phi, s), log_evidence(Y, Phi, s), rtol=1e-12, atol=0.0)
+
+
+def test_gradients_have_the_precision_of_what_they_belong_to(problem):
+    Y, Phi, s = problem
+    inputs = Y.clone().requires_grad_(), Phi.float().requires_grad_(), s.float().requires_grad_()
+    value = log_evidence(*inputs)
+    assert value.dtype == torch.float64
+    assert [g.dtype for g in torch.autograd.grad(value, inputs)] == [torch.float64, torch.float32, torch.float32]
+
+
+def test_second_differentiation_is_refused(problem):
+    Y, Phi, s = problem
+    with pytest.raises(RuntimeError, match="differentiated once"):
+        second_derivative(lambda Phi: log_evidence(Y, Phi, s), Phi)
+
+
+def test_second_differentiation_through_the_features_is_refused(problem):
+    Y, Phi, s = problem
+    with pytest.raises(RuntimeError, match="differentiated once"):
+        second_derivative(lambda X: log_evidence(Y, torch.sin(X), s), Phi)
+
+
+@pytest.mark.parametrize("noise_variance", [1.0, 1e-2])
+def test_float32_features_cost_no_more_than_a_hundred_thousandth(noise_variance, generator):
+    Y, Phi, s = large_problem(noise_variance, generator)
+    torch.testing.assert_close(log_evidence(Y, Phi.float(), s), log_evidence(Y, Phi, s), rtol=1e-5, atol=0.0)
+
+
+def test_features_that_are_not_finite_are_refused(problem):
+    Y, Phi, s = problem
+    Phi = Phi.clone()
+    Phi[0, 0] = float("nan")
+    with pytest.raises(NumericalError, match="NaN or infinite"):
+        log_evidence(Y, Phi, s)
+
+
+def second_derivative(function, at):
+    at = at.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(function(at), at, create_graph=True)
+    return torch.autograd.grad(gradient.square().sum(), at)
+
+
+def covariance(Phi, s):
+    return Phi @ Phi.T + s * torch.eye(len(Phi), dtype=torch.float64)
+
+
+def large_problem(noise_variance, generator):
+    """A view of 10,000 rows drawn from the model, with 100 features."""
+    density, X = random_mixture(2, 2, generator), normal((10_000, 2), generator)
+    Phi = random_features(X, draw_points(density, 25, generator), density.alpha)
+    Y = Phi @ normal((100, 20), generator) + noise_variance**0.5 * normal((10_000, 20), generator)
+    return Y, Phi, torch.tensor(noise_variance, dtype=torch.float64)

@@ -1,0 +1,153 @@
+import pytest
+import torch
+
+from mvlvm.errors import NumericalError
+from mvlvm.evidence.collapsed import log_evidence
+from mvlvm.evidence.collapsed_blocked import EXACT_BELOW, BlockPlan, Target, evidence_from_latents
+from mvlvm.spectral.features import Frequencies
+from tests import oracles
+from tests.mixtures import normal
+
+N, K, M, D = 60, 6, 4, 2
+PLANS = [
+    BlockPlan(n_rows, keep=keep, exact=exact)
+    for n_rows in (60, 17, 1)
+    for keep in (True, False)
+    for exact in (True, False)
+]
+
+
+class Problem:
+    """Latents, frequencies, noise and a view, all of which can be differentiated by."""
+
+    def __init__(self, generator, *, tied=False, weighed=False, dtype=torch.float64, noise=0.3, n=N):
+        self.X = normal((n, D), generator).to(dtype).requires_grad_()
+        self.carrier = normal((K, D), generator).to(dtype).requires_grad_()
+        self.envelope = None if tied else normal((K, D), generator).to(dtype).requires_grad_()
+        self.amplitude = (0.2 + 0.3 * normal((K,), generator).abs()).to(dtype).requires_grad_()
+        self.noise = torch.tensor(noise, dtype=torch.float64, requires_grad=True)
+        self.Y = normal((n, M), generator)
+        self.scale = normal((n,), generator).abs().to(dtype) if weighed else None
+
+    @property
+    def frequencies(self):
+        return Frequencies(self.carrier, self.envelope, self.amplitude)
+
+    @property
+    def inputs(self):
+        return [t for t in (self.X, self.carrier, self.envelope, self.amplitude, self.noise) if t is not None]
+
+    def features(self):
+        height = self.amplitude if self.scale is None else self.amplitude * self.scale[:, None]
+        if self.envelope is not None:
+            height = height * torch.cos(self.X @ self.envelope.T)
+        carrier = self.X @ self.carrier.T
+        return torch.cat([height * torch.cos(carrier), height * torch.sin(carrier)], dim=1)
+
+    def target(self):
+        return Target(self.Y, M, self.Y.square().sum().item(), 0.0, self.scale)
+
+
+def ours(problem, plan, target=None):
+    target = problem.target() if target is None else target
+    return evidence_from_latents(target, problem.X, problem.frequencies, problem.noise, plan)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_evidence_is_the_normal_log_density_whatever_the_blocks(plan, generator):
+    problem = Problem(generator)
+    Phi = problem.features().detach()
+    covariance = (Phi @ Phi.T + problem.noise.detach() * torch.eye(N, dtype=torch.float64)).numpy()
+    assert ours(problem, plan).item() == pytest.approx(
+        oracles.view_log_density(problem.Y.numpy(), covariance), rel=1e-11
+    )
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+@pytest.mark.parametrize(("tied", "weighed"), [(False, False), (True, False), (False, True)])
+def test_slopes_are_those_through_the_features(plan, tied, weighed, generator):
+    problem = Problem(generator, tied=tied, weighed=weighed)
+    expected = torch.autograd.grad(log_evidence(problem.Y, problem.features(), problem.noise), problem.inputs)
+    for slope, right in zip(torch.autograd.grad(ours(problem, plan), problem.inputs), expected, strict=True):
+        torch.testing.assert_close(slope, right, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_views_that_share_memory_do_not_disturb_each_other(keep, generator):
+    problems, plan = [Problem(generator), Problem(generator, n=33)], BlockPlan(17, keep=keep, exact=False)
+    alone = [torch.autograd.grad(ours(p, BlockPlan(17, keep=keep, exact=False)), p.inputs) for p in problems]
+    values = [ours(problem, plan) for problem in problems]  # both forwards, before either goes back
+    for problem, value, expected in zip(problems, values, alone, strict=True):
+        for slope, right in zip(torch.autograd.grad(value, problem.inputs), expected, strict=True):
+            assert torch.equal(slope, right)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_slopes_are_finite_differences(exact, generator):
+    problem = Problem(generator, n=20)
+    plan = BlockPlan(9, exact=exact)
+
+    def value(X, carrier, envelope, amplitude, noise):
+        return evidence_from_latents(problem.target(), X, Frequencies(carrier, envelope, amplitude), noise, plan)
+
+    assert torch.autograd.gradcheck(value, problem.inputs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_exact_evidence_holds_at_small_noise_with_float32_features(noise, generator):
+    problem = Problem(generator, dtype=torch.float32, noise=noise, n=400)
+    with torch.no_grad():
+        Phi = problem.features().double()
+        problem.Y = Phi @ normal((2 * K, M), generator)
+        value = ours(problem, BlockPlan(100, exact=True))
+    expected = oracles.view_log_density_by_svd(problem.Y.numpy(), Phi.numpy(), noise)
+    # the features of both differ in their last bits, 6e-8, which the noise magnifies
+    residual = (6e-8) ** 2 * Phi.square().sum().item() * M / noise
+    assert value.item() == pytest.approx(expected, rel=1e-6, abs=10 * residual)
+
+
+def test_fast_evidence_is_within_a_millionth_where_it_may_be_used(generator):
+    problem = Problem(generator, dtype=torch.float32, noise=EXACT_BELOW, n=5000)
+    with torch.no_grad():
+        problem.Y = problem.features().double() @ normal((2 * K, M), generator) + 0.2 * normal((5000, M), generator)
+        fast, exact = (ours(problem, BlockPlan(1000, exact=exact)).item() for exact in (False, True))
+    assert fast == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_columns_that_are_cut_lower_the_evidence_and_its_slopes_follow(exact, generator):
+    problem, plan = Problem(generator), BlockPlan(25, exact=exact)
+    kept = problem.Y[:, :2]
+    energy = problem.Y.square().sum().item()
+    target = Target(kept, M, energy, energy - kept.square().sum().item())
+    value = ours(problem, plan, target)
+    assert value < ours(problem, plan)
+
+    rest = problem.Y[:, 2:]
+    Phi = problem.features()
+    K_ = Phi @ Phi.T + problem.noise * torch.eye(N, dtype=torch.float64)
+    as_noise = -0.5 * (2 * torch.logdet(2 * torch.pi * K_) + rest.square().sum() / problem.noise)
+    expected = log_evidence(kept, Phi, problem.noise) + as_noise
+    torch.testing.assert_close(value, expected, rtol=1e-11, atol=0.0)
+    slopes = torch.autograd.grad(value, problem.inputs)
+    for slope, right in zip(slopes, torch.autograd.grad(expected, problem.inputs), strict=True):
+        torch.testing.assert_close(slope, right, rtol=1e-9, atol=1e-11)
+
+
+def test_nothing_is_differentiated_that_is_not_asked_for(generator):
+    problem = Problem(generator)
+    with torch.no_grad():
+        assert not ours(problem, BlockPlan(60)).requires_grad
+
+
+def test_second_derivatives_are_refused(generator):
+    problem = Problem(generator)
+    with pytest.raises(RuntimeError, match="evidence_from_latents can be differentiated once"):
+        torch.autograd.grad(ours(problem, BlockPlan(60)), problem.X, create_graph=True)
+
+
+def test_latents_that_are_not_finite_are_an_error_with_advice(generator):
+    problem = Problem(generator)
+    problem.X = torch.full_like(problem.X, float("nan"))
+    with pytest.raises(NumericalError, match="NaN or infinite values"):
+        ours(problem, BlockPlan(60))

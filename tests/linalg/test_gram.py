@@ -1,0 +1,85 @@
+""" """
+
+import pytest
+import torch
+
+from mvlvm.linalg import gram as row_products
+from mvlvm.linalg.gram import (
+    _leading_bits,
+    add_lower_gram,
+    has_tf32,
+    lower_gram,
+    on_tf32_grid,
+    row_product,
+    split_product,
+)
+from tests.gpu import needs_gpu
+from tests.mixtures import normal
+
+
+@pytest.mark.parametrize("F", [1, 7, 33, 130, 200])
+def test_the_lower_half_is_that_of_the_whole_product(F, generator):
+    Phi, total = normal((50, F), generator), normal((F, F), generator)
+    expected = (total + Phi.T @ Phi).tril()
+    add_lower_gram(total, Phi)
+    torch.testing.assert_close(total.tril(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_lower_half_alone(generator):
+    Phi = normal((50, 130), generator)
+    torch.testing.assert_close(lower_gram(Phi).tril(), (Phi.T @ Phi).tril(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [3, 40, 80, 97], ids="{} rows in blocks of 40".format)
+@pytest.mark.parametrize("by_column", [False, True], ids=["row by row", "column by column"])
+def test_rows_are_summed_over_whatever_the_blocks(n_rows, by_column, generator, monkeypatch):
+    monkeypatch.setattr(row_products, "_ROWS", 40)
+    A, B = (torch.randn((n_rows, width), generator=generator, dtype=torch.float64) for width in (5, 3))
+    A = A.T.contiguous().T if by_column else A
+    torch.testing.assert_close(row_product(A, B), torch.einsum("nf,nr->fr", A, B))
+
+
+def test_sums_over_many_float32_rows_keep_six_digits(generator):
+    A = 1 + torch.rand((1_000_000, 2), generator=generator)
+    torch.testing.assert_close(row_product(A, A), A.double().T @ A.double(), rtol=1e-6, atol=0.0)
+
+
+def test_rounded_numbers_have_eleven_bits_and_are_the_nearest_of_them(generator):
+    values = torch.randn(10_000, generator=generator) * 10.0 ** torch.randint(-20, 20, (10_000,), generator=generator)
+    rounded = on_tf32_grid(values)
+    mantissa, _ = torch.frexp(rounded.double())
+    assert torch.equal(mantissa * 2**11, (mantissa * 2**11).round())
+    assert ((rounded - values).abs() <= 2.0**-11 * rounded.abs().maximum(values.abs())).all()
+    assert torch.equal(on_tf32_grid(rounded), rounded)
+
+
+def test_rounding_has_no_preferred_direction(generator):
+    values = 1 + torch.rand(100_000, generator=generator)
+    assert abs((on_tf32_grid(values) - values).double().mean()) < 5 * 2.0**-10 / 12**0.5 / 100_000**0.5
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_products_on_a_processor_are_plain(added, generator):
+    A, B = torch.randn((3, 4), generator=generator), torch.randn((4, 5), generator=generator)
+    into = torch.ones(3, 5) if added else torch.full((3, 5), torch.nan)
+    expected = A @ B + (1.0 if added else 0.0)
+    torch.testing.assert_close(split_product(A, B, into, add=added), expected)
+    torch.testing.assert_close(into, expected)
+    assert not has_tf32(B)
+
+
+@needs_gpu
+def test_split_products_on_a_gpu_are_as_precise_as_float32(generator):
+    A, B = torch.randn((200, 300), generator=generator), on_tf32_grid(torch.randn((300, 5000), generator=generator))
+    exact = A.double() @ B.double()
+    into = torch.empty((200, 5000), device="cuda")
+    error = (split_product(A.cuda(), B.cuda(), into).cpu().double() - exact).abs().max()
+    plain = (A.cuda() @ B.cuda()).cpu().double().sub(exact).abs().max()
+    assert error <= 3 * plain
+
+
+def test_both_ways_of_rounding_agree_but_for_ties(generator):
+    A = torch.randn((300, 300), generator=generator)
+    difference = (_leading_bits(A) - on_tf32_grid(A)).abs()
+    assert (difference > 0).float().mean() < 1e-3
+    assert torch.equal(on_tf32_grid(_leading_bits(A)), _leading_bits(A))

@@ -1,0 +1,177 @@
+""" """
+
+import statistics
+
+import numpy as np
+import pytest
+import torch
+
+from mvlvm import defaults
+from mvlvm.kernels import ngsm_kernel
+from mvlvm.likelihoods.counts import Poisson
+from mvlvm.models.data import ObservedView
+from mvlvm.models.diagnostics import (
+    LEAST_SHARE,
+    expected_bound,
+    explained_variance,
+    keep_dimensions,
+    learned_gram,
+    used_dimensions,
+)
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
+from mvlvm.models.spectral_mixture import SpectralMixture
+from mvlvm.models.views import FeatureView, WeightView
+from tests.mixtures import normal
+from tests.models.fixed_features import fixed_view
+from tests.monte_carlo import assert_mean
+
+
+def linear(W):
+    return lambda mean, std: mean @ W
+
+
+def test_a_linear_function_loses_the_variance_along_the_dimension(generator):
+    X, W = normal((40, 3), generator), normal((3, 5), generator)
+    W[1] = 0.0
+    Y = X @ W + 0.1 * normal((40, 5), generator)
+    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y))
+    y, x, w = Y.numpy(), X.numpy(), W.numpy()
+    total = ((y - y.mean(axis=0)) ** 2).sum()
+    assert explained.total == pytest.approx(1 - ((y - x @ w) ** 2).sum() / total)
+    for d in range(3):
+        held = x.copy()
+        held[:, d] = x[:, d].mean()
+        without = 1 - ((y - held @ w) ** 2).sum() / total
+        assert explained.by_dimension[d].item() == pytest.approx(explained.total - without, abs=1e-12)
+    assert explained.by_dimension[1].item() == 0
+    assert explained.by_dimension[[0, 2]].min() > 0.1
+
+
+def test_only_observed_entries_count(generator):
+    X, W = normal((40, 2), generator), normal((2, 5), generator)
+    Y = X @ W + 0.1 * normal((40, 5), generator)
+    Y[normal((40, 5), generator) > 1] = torch.nan
+    Y[7] = torch.nan
+    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y))
+    y, f = Y.numpy(), (X @ W).numpy()
+    assert explained.total == pytest.approx(1 - np.nansum((y - f) ** 2) / np.nansum((y - np.nanmean(y, axis=0)) ** 2))
+
+
+def test_a_dimension_that_is_held_is_known(generator):
+    latent = GaussianLatent(normal((10, 2), generator), 0.3)
+    asked = []
+
+    def expected(mean, std):
+        asked.append(std.detach().clone())
+        return mean
+
+    explained_variance(expected, latent, ObservedView(normal((10, 2), generator)))
+    assert [(std == 0).all(dim=0).tolist() for std in asked] == [[False, False], [True, False], [False, True]]
+
+
+def test_a_row_of_weight_a_counts_like_a_copies(generator):
+    X, W = normal((10, 2), generator), normal((2, 3), generator)
+    Y = X @ W + normal((10, 3), generator)
+    Y[2, 1] = torch.nan
+    copies = torch.tensor([1, 2, 3, 1, 1, 5, 1, 1, 2, 1])
+    weighed = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y, copies.double()))
+    rows = torch.arange(10).repeat_interleave(copies)
+    repeated = explained_variance(linear(W), GaussianLatent(X[rows], 0.1), ObservedView(Y[rows]))
+    assert weighed.total == pytest.approx(repeated.total, rel=1e-10)
+
+
+@pytest.mark.parametrize(("precision", "n_draws"), [(1e9, 4), (0.0, 20)])
+def test_draws_end_when_the_bound_is_sure(precision, n_draws, generator, monkeypatch):
+    model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
+    views = [ObservedView(normal((30, 3), generator))]
+    values, elbo = [], model.elbo
+
+    def remember(*arguments):
+        bound = elbo(*arguments)
+        values.append(bound.value.item())
+        return bound
+
+    monkeypatch.setattr(model, "elbo", remember)
+    monkeypatch.setattr(defaults, "BOUND_PRECISION", precision)
+    found = expected_bound(model, views, torch.Generator().manual_seed(0), n_entries=90)
+    assert len(values) == n_draws
+    assert statistics.stdev(values) > 0
+    assert found == pytest.approx(statistics.fmean(values), rel=1e-12)
+
+
+def make(generator, std):
+    view = FeatureView("view", SpectralMixture(2, 2, generator), n_points=5, noise_variance=0.1).double()
+    return view, GaussianLatent(normal((4, 2), generator), std)
+
+
+@torch.no_grad()
+def test_gram_of_certain_latents_estimates_the_kernel(generator):
+    view, latent = make(generator, std=1e-9)
+    draws = torch.stack([learned_gram(view, latent, 1, generator) for _ in range(1000)])
+    assert_mean(draws, ngsm_kernel(latent.mean, latent.mean, view.mixture.density()))
+
+
+@torch.no_grad()
+def test_gram_of_uncertain_latents_is_that_of_expected_features_off_the_diagonal(generator):
+    view, latent = fixed_view(generator), GaussianLatent(normal((4, 2), generator), 0.8)
+    draws = torch.stack([learned_gram(view, latent, 1, generator) for _ in range(2000)])
+    # rows are independent, so that the expectation of their product is the product of their expectations
+    Phi = view.draw_features(generator).expectation(latent.mean, latent.std)
+    row, column = torch.triu_indices(4, 4, offset=1)
+    assert_mean(draws[:, row, column], (Phi @ Phi.T)[row, column])
+
+
+@torch.no_grad()
+def test_several_draws_are_averaged(generator):
+    view, latent = make(generator, std=0.5)
+    together, one_by_one = (torch.Generator().manual_seed(5) for _ in range(2))
+    averaged = learned_gram(view, latent, 3, together)
+    singles = torch.stack([learned_gram(view, latent, 1, one_by_one) for _ in range(3)])
+    torch.testing.assert_close(averaged, singles.mean(dim=0), rtol=1e-12, atol=1e-14)
+
+
+@torch.no_grad()
+def test_the_level_of_a_column_is_no_part_of_the_kernel(generator):
+    mixture, latent = SpectralMixture(2, 2, generator), GaussianLatent(normal((4, 2), generator), 0.5)
+    view = WeightView("view", mixture, Poisson(), n_points=200, generator=generator).double()
+    gram = learned_gram(view, latent, 1, generator)
+    # features without a constant give at most k(0, 0), the sum of the mixtures' weights
+    assert gram.abs().max() <= mixture.density().alpha.sum() + 1e-9
+
+
+def test_a_dimension_is_used_if_one_view_loses_a_fiftieth_without_it(generator):
+    Z = normal((50, 4), generator)
+    X = torch.linalg.qr(Z - Z.mean(dim=0)).Q * 50**0.5
+    shares = torch.tensor(
+        [[0.9, 0.0, 2 * LEAST_SHARE, 0.5 * LEAST_SHARE], [0.0, 0.9, 0.0, 0.5 * LEAST_SHARE]]
+    )  # of about one
+    functions, views = [], []
+    for share in shares.double():
+        W = torch.diag(share.sqrt())
+        functions.append(lambda mean, std, W=W: mean @ W)
+        views.append(ObservedView(X @ W))
+    assert used_dimensions(functions, GaussianLatent(X, 0.1), views).tolist() == [True, True, True, False]
+
+
+def test_one_dimension_stays_where_none_is_used(generator):
+    X, Y = normal((50, 3), generator), normal((50, 2), generator)
+    used = used_dimensions([lambda mean, std: torch.zeros_like(Y)], GaussianLatent(X, 0.1), [ObservedView(Y)])
+    assert used.sum() == 1
+
+
+def test_what_is_kept_stays_as_it_was(generator):
+    start, kept = normal((6, 4), generator), torch.tensor([True, False, True, True])
+    dimensions = Dimensions(3, {"b": 1})
+    mixtures = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 3)}
+    model = build_model(start, mixtures, n_points=3, generator=generator, dimensions=dimensions)
+    before = [view.mixture.density() for view in model.feature_views]
+    keep_dimensions(model, kept)
+    assert torch.equal(model.latent.mean, start[:, kept])
+    assert model.latent.std.shape == (6, 3)
+    for view, old in zip(model.feature_views, before, strict=True):
+        new = view.mixture.density()
+        for name, values in vars(old).items():
+            assert torch.equal(getattr(new, name), values[:, kept] if values.ndim > 1 else values)
+        assert view.draw_features(generator)(model.latent.mean).shape[0] == 6
+    assert all(parameter.requires_grad and parameter.is_leaf for parameter in model.parameters())
