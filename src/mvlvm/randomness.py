@@ -23,7 +23,7 @@ class Stream(IntEnum):
     KERNEL = 5
     TEMPERING = 6
     NEW_ROWS = 7
-    START = 8
+    INITIALISATION = 8
 
 
 def seed_from(random_state: RandomStateLike) -> int:

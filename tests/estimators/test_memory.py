@@ -187,9 +187,9 @@ def test_sizes_of_tables_that_are_not_arrays():
 
 def test_sizes_of_annotated_data():
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    from mvlvm.views.anndata import quietly
+    from mvlvm.views.anndata import suppress_anndata_warnings
 
-    with quietly():
+    with suppress_anndata_warnings():
         rna, protein = (anndata.AnnData(np.zeros((4, M), dtype=np.float32)) for M in (7, 2))
         assert view_sizes(rna) == {"view0": ViewSize(4, 7, 2)}
         together = mudata.MuData({"rna": rna, "protein": protein})

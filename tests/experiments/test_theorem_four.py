@@ -17,7 +17,7 @@ def cell(n_points, data="N = 20", seed=0):
 
 
 def kernel_matrix(seed=0):
-    X, density = theorem_four._problem(20, make_generator(seed, Stream.START))
+    X, density = theorem_four._problem(20, make_generator(seed, Stream.INITIALISATION))
     return ngsm_kernel(X, X, density), density
 
 

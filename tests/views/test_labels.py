@@ -10,7 +10,7 @@ import torch
 
 from mvlvm import ViewError
 from mvlvm.views import as_views
-from mvlvm.views.labels import pack_label_form, unpack_label_form
+from mvlvm.views.labels import label_format_from_dict, label_format_to_dict
 from mvlvm.views.validation import as_new_views
 
 Y = np.arange(12.0).reshape(6, 2)
@@ -79,7 +79,7 @@ def test_a_saved_form_gives_the_same_labels(case):
     labels, _ = FORMS[case]
     views = through(labels)
     form = views.layout.labels["label"]
-    saved = unpack_label_form(json.loads(json.dumps(pack_label_form(form))))
+    saved = label_format_from_dict(json.loads(json.dumps(label_format_to_dict(form))))
     assert saved == form
     same(saved.labels(views.arrays["label"], views.layout.index), labels)
 

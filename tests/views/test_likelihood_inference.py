@@ -13,7 +13,7 @@ import pytest
 from mvlvm import ViewError, datasets
 from mvlvm.datasets.registry import REGISTRY
 from mvlvm.views import as_views
-from mvlvm.views.likelihood_inference import LIKELIHOODS, check_values, guess_likelihood, resolve_likelihoods
+from mvlvm.views.likelihood_inference import LIKELIHOODS, check_support, infer_likelihood, resolve_likelihoods
 from mvlvm.views.sparse import is_sparse
 from tests.datasets.at_hand import need
 
@@ -66,7 +66,7 @@ GUESSES = {
 @pytest.mark.parametrize("case", GUESSES)
 def test_a_likelihood_is_guessed_with_a_reason(case):
     Y, expected = GUESSES[case]
-    guess = guess_likelihood(np.asarray(Y, dtype=np.float64))
+    guess = infer_likelihood(np.asarray(Y, dtype=np.float64))
     assert guess.likelihood == expected
     assert expected in LIKELIHOODS
     assert 0 < len(guess.reason) < 80
@@ -76,19 +76,19 @@ def test_a_likelihood_is_guessed_with_a_reason(case):
 def test_rows_that_are_missing_do_not_change_the_guess(case):
     Y, expected = GUESSES[case]
     gappy = np.vstack([np.asarray(Y, dtype=np.float64), np.full((7, np.shape(Y)[1]), np.nan)])
-    assert guess_likelihood(gappy).likelihood == expected
+    assert infer_likelihood(gappy).likelihood == expected
 
 
 def test_a_column_that_was_never_seen_does_not_matter():
     Y = np.column_stack([RNG.poisson(5, size=(300, 4)), np.full(300, np.nan)])
-    assert guess_likelihood(Y).likelihood == "poisson"
+    assert infer_likelihood(Y).likelihood == "poisson"
 
 
 def test_the_reason_names_the_values():
-    assert guess_likelihood(np.where(NORMAL > 0, 5.0, 9.0)).reason == "two values only, 5 and 9"
-    assert guess_likelihood(ONE_HOT).reason == "one-hot rows, 5 classes"
+    assert infer_likelihood(np.where(NORMAL > 0, 5.0, 9.0)).reason == "two values only, 5 and 9"
+    assert infer_likelihood(ONE_HOT).reason == "one-hot rows, 5 classes"
     ratings = np.asarray(GUESSES["ratings"][0], dtype=np.float64)
-    assert guess_likelihood(ratings).reason == "whole numbers on a scale that ends at 5"
+    assert infer_likelihood(ratings).reason == "whole numbers on a scale that ends at 5"
 
 
 REAL = [
@@ -116,14 +116,14 @@ REAL_WITH_NEEDS = [pytest.param(*case, marks=need(*REGISTRY[case[0]].files)) for
 @pytest.mark.parametrize(("name", "view", "expected"), REAL_WITH_NEEDS)
 def test_real_views_are_what_they_are_known_to_be(name, view, expected):
     Y = datasets.load(name)[view]
-    assert guess_likelihood(np.asarray(Y.toarray() if is_sparse(Y) else Y, dtype=np.float64)).likelihood == expected
+    assert infer_likelihood(np.asarray(Y.toarray() if is_sparse(Y) else Y, dtype=np.float64)).likelihood == expected
 
 
 @need(*REGISTRY["mfeat"].files)
 def test_labels_of_a_data_set_are_classes_in_both_forms():
     data = datasets.load("mfeat", with_labels_as_view=True)
-    assert guess_likelihood(data["label"]).likelihood == "categorical"
-    assert guess_likelihood(data.labels.astype(float)[:, None]).likelihood == "categorical"
+    assert infer_likelihood(data["label"]).likelihood == "categorical"
+    assert infer_likelihood(data.labels.astype(float)[:, None]).likelihood == "categorical"
 
 
 COUNTS = np.arange(12.0).reshape(4, 3)
@@ -134,7 +134,7 @@ GAP = np.array([[0.0, 1.0], [np.nan, 0.0], [np.nan, np.nan], [1.0, 1.0]])
 
 def message(Y, likelihood, classes=None):
     with pytest.raises(ViewError) as caught:
-        check_values("x", Y, likelihood, classes)
+        check_support("x", Y, likelihood, classes)
     return str(caught.value)
 
 
@@ -154,7 +154,7 @@ def message(Y, likelihood, classes=None):
     ],
 )
 def test_good_values_pass(Y, likelihood):
-    check_values("x", Y, likelihood)
+    check_support("x", Y, likelihood)
 
 
 @pytest.mark.parametrize("likelihood", ["poisson", "negative-binomial"])
@@ -178,7 +178,7 @@ def test_bernoulli_needs_two_values():
 
 
 def test_bernoulli_columns_may_be_constant_if_the_view_is_not():
-    check_values("x", np.array([[0.0, 1.0], [0.0, 1.0]]), "bernoulli")
+    check_support("x", np.array([[0.0, 1.0], [0.0, 1.0]]), "bernoulli")
 
 
 def test_a_single_class_is_refused_by_its_name():
@@ -224,7 +224,7 @@ def test_an_unknown_likelihood_gets_the_list_of_known_ones():
         "'categorical'. Got 'nb'."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(known)}$"):
-        check_values("x", COUNTS, "nb")
+        check_support("x", COUNTS, "nb")
 
 
 COUNTS_resolving = RNG.poisson(5, size=(60, 4))

@@ -7,13 +7,13 @@ from mvlvm import ViewError, ViewWarning, row_blocks
 from mvlvm.views.scaling import (
     choose_scale,
     column_moments,
-    count_entries,
+    count_observed,
     distinct_values,
     fit_scaling,
     fit_scalings,
-    has_gaps,
+    has_missing,
+    observed_rows,
     per_view,
-    rows_with_entries,
 )
 
 RNG = np.random.default_rng(0)
@@ -132,10 +132,10 @@ def test_a_column_without_entries_has_no_moments():
 @pytest.mark.usefixtures("blocks")
 def test_gaps_are_counted():
     Y = view_with_gaps()
-    np.testing.assert_array_equal(count_entries(Y), (~np.isnan(Y)).sum(axis=0))
-    np.testing.assert_array_equal(rows_with_entries(Y), ~np.isnan(Y).all(axis=1))
+    np.testing.assert_array_equal(count_observed(Y), (~np.isnan(Y)).sum(axis=0))
+    np.testing.assert_array_equal(observed_rows(Y), ~np.isnan(Y).all(axis=1))
     some = np.array([True, True, False, False, False, False, False])
-    np.testing.assert_array_equal(rows_with_entries(Y, some), ~np.isnan(Y[:, some]).all(axis=1))
+    np.testing.assert_array_equal(observed_rows(Y, some), ~np.isnan(Y[:, some]).all(axis=1))
     np.testing.assert_array_equal(distinct_values(Y), np.unique(Y[~np.isnan(Y)]))
-    assert has_gaps(Y)
-    assert not has_gaps(np.nan_to_num(Y))
+    assert has_missing(Y)
+    assert not has_missing(np.nan_to_num(Y))

@@ -11,7 +11,7 @@ import torch
 
 from mvlvm import ViewError
 from mvlvm.views import as_views
-from mvlvm.views.labels import plain_labels
+from mvlvm.views.labels import json_labels
 from mvlvm.views.validation import as_new_views
 
 GOOD = np.arange(12.0).reshape(4, 3)
@@ -290,7 +290,7 @@ LABELS = {
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_are_the_same_after_a_file_and_before_it(kind):
     frame = pd.DataFrame(B, columns=LABELS[kind])
-    kept = json.loads(json.dumps(plain_labels(frame.columns)))
+    kept = json.loads(json.dumps(json_labels(frame.columns)))
     for training in (frame, pd.DataFrame(B, columns=kept)):
         np.testing.assert_array_equal(come_to(training, frame).arrays["view0"], B)
     assert "in the same order as they were in fit" in message(pd.DataFrame(B, columns=kept), frame.iloc[:, ::-1])

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from mvlvm.errors import ViewError
 from mvlvm.views.encoding import Encoding, fit_encodings
 from mvlvm.views.layout import Layout, Views
-from mvlvm.views.likelihood_inference import are_whole
-from mvlvm.views.scaling import Scaling, fit_scaling, has_gaps, unscaled
+from mvlvm.views.likelihood_inference import are_integers
+from mvlvm.views.scaling import Scaling, fit_scaling, has_missing, without_scaling
 from mvlvm.views.validation import as_new_views, as_views
 
 
@@ -83,7 +83,7 @@ def admit(views: Any, method: str, kind: Kind, *, takes_gaps: bool) -> Admitted:
     _check_for(method, encoded, kind, takes_gaps)
     scalings = {name: fit_scaling(name, Y, "auto") for name, Y in encoded.items()}
     if kind is Kind.COUNTS:
-        scalings = {name: unscaled(scaling) for name, scaling in scalings.items()}
+        scalings = {name: without_scaling(scaling) for name, scaling in scalings.items()}
     matrices = {name: scalings[name].apply(Y) for name, Y in encoded.items()}
     widths = {name: Y.shape[1] for name, Y in data.arrays.items()}
     return Admitted(matrices, scalings, encodings, widths, data.layout)
@@ -105,13 +105,13 @@ def _encoded(data: Views, encodings: Mapping[str, Encoding]) -> dict[str, Float[
 
 def _check_for(method: str, matrices: Mapping[str, Float[np.ndarray, "N _"]], kind: Kind, takes_gaps: bool) -> None:
     for name, Y in matrices.items():
-        if not takes_gaps and has_gaps(Y):
+        if not takes_gaps and has_missing(Y):
             raise ViewError(
                 f"View '{name}' has {int(np.isnan(Y).sum())} missing entries, and {method} cannot take any. "
                 "Fill them first, or take NGMVLVM, MVARFLVM or MOFA, which can."
             )
         entries = Y[~np.isnan(Y)]
-        if kind is Kind.COUNTS and not (are_whole(entries) and entries.min() >= 0):
+        if kind is Kind.COUNTS and not (are_integers(entries) and entries.min() >= 0):
             wrong = entries[(entries < 0) | (entries != np.round(entries))][0]
             raise ViewError(
                 f"{method} models counts: whole numbers of at least 0. View '{name}' holds {wrong:g}. "

@@ -73,7 +73,7 @@ class AbstractTrained(AbstractBaseline, Generic[Network]):
         for name in ("n_hidden", "batch_size", "max_iter"):
             check_integer(getattr(self, name), name, at_least=1)
         check_number(self.learning_rate, "learning_rate", positive=True)
-        self._network = self._untrained(make_generator(seed, Stream.START))
+        self._network = self._untrained(make_generator(seed, Stream.INITIALISATION))
 
     def _train(self, bound: Callable[[Int[Tensor, " B"], torch.Generator], Scalar], n_rows: int, seed: int) -> None:
         """Raise a bound of some rows at a time."""
@@ -86,7 +86,7 @@ class AbstractTrained(AbstractBaseline, Generic[Network]):
         return {_NETWORK + name: array for name, array in arrays_of(self._network).items()}
 
     def _restore(self, state: State) -> None:
-        self._network = self._untrained(make_generator(0, Stream.START))
+        self._network = self._untrained(make_generator(0, Stream.INITIALISATION))
         learned = {name: array for name, array in state.items() if name.startswith(_NETWORK)}
         teach(self._network, {name.removeprefix(_NETWORK): array for name, array in learned.items()})
 

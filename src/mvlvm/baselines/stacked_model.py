@@ -110,4 +110,4 @@ def rows_bound(
 
 def start_inducing(X: Float[Tensor, "N D"], n_inducing: int, seed: int) -> Float[Tensor, "U D"]:
     """Give the places of some rows, no more than there are."""
-    return X[some_rows(len(X), n_inducing, make_generator(seed, Stream.START))]
+    return X[some_rows(len(X), n_inducing, make_generator(seed, Stream.INITIALISATION))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mvlvm.baselines.admitting import Admitted
 from mvlvm.estimators.serialization import pack_layout, plain, unpack_layout, write_file
-from mvlvm.views.encoding import pack_encoding, unpack_encoding
+from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
 from mvlvm.views.scaling import Scaling
 
 KIND = "baseline"
@@ -39,7 +39,7 @@ def save(
         "layout": pack_layout(admitted.layout),
         "views": [
             {"name": name, "width": width, "scale": admitted.scalings[name].scale,
-             "encoding": pack_encoding(admitted.encodings[name])}
+             "encoding": encoding_to_dict(admitted.encodings[name])}
             for name, width in admitted.widths.items()
         ],
     }  # fmt: skip
@@ -64,7 +64,7 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
     admitted = Admitted(
         {},
         scalings,
-        {name: unpack_encoding(view["encoding"]) for name, (_, view) in views.items()},
+        {name: encoding_from_dict(view["encoding"]) for name, (_, view) in views.items()},
         {name: view["width"] for name, (_, view) in views.items()},
         unpack_layout(header["layout"]),
     )

@@ -51,7 +51,7 @@ class FittedView:
     @property
     def n_columns(self) -> int:
         """The number of columns of the view as it came."""
-        return self.encoding.width_at_door(len(self.scaling.mean))
+        return self.encoding.n_input_columns(len(self.scaling.mean))
 
     def row_blocks(self, n_rows: int) -> list[slice]:
         """Cut rows into blocks that can be predicted at a time."""

@@ -67,7 +67,7 @@ def _by_kind(
         starts[PCA] = private_start(matrices, names, dimensions) if own else turned_start(matrices, dimensions.n_shared)
     of_graph = [kind for kind in kinds if kind != PCA]
     if of_graph:
-        generator = make_generator(seed, Stream.START)
+        generator = make_generator(seed, Stream.INITIALISATION)
         for kind, shared in graph_starts(of_graph, matrices, dimensions.n_shared, generator).items():
             starts[kind] = _with_private(shared, matrices, names, dimensions)
     return starts

@@ -14,7 +14,7 @@ from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.estimators.fitted import FittedModel
 from mvlvm.estimators.prediction import NewRows, fill_gaps
 from mvlvm.randomness import RandomStateLike, seed_from
-from mvlvm.views.encoding import check_seen_classes
+from mvlvm.views.encoding import check_known_classes
 from mvlvm.views.layout import Views
 from mvlvm.views.validation import as_new_views
 
@@ -225,7 +225,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         encoded = {name: views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
         for name, Y in encoded.items():
             if views[name].function.likelihood.name == "categorical":
-                check_seen_classes(name, Y, views[name].scaling.kept, columns.get(name))
+                check_known_classes(name, Y, views[name].scaling.kept, columns.get(name))
         return encoded
 
     def _training_gaps(self) -> Views:

@@ -35,7 +35,7 @@ from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
 from mvlvm.views.layout import Views
-from mvlvm.views.scaling import rows_with_entries
+from mvlvm.views.scaling import observed_rows
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]
 
@@ -177,7 +177,7 @@ class NewRows:
     @property
     def n_empty(self) -> int:
         """The number of rows in which nothing was seen."""
-        seen = [rows_with_entries(Y, self._kept(name)) for name, Y in self.arrays.items()]
+        seen = [observed_rows(Y, self._kept(name)) for name, Y in self.arrays.items()]
         return int((~np.any(seen, axis=0)).sum())
 
     def _kept(self, name: str) -> Bool[np.ndarray, " M"]:
@@ -192,7 +192,7 @@ class NewRows:
         tempering = self.fitted.views[name].tempering
         if name not in self.arrays:
             return np.full(self._n_rows, tempering.from_others)
-        has_view = rows_with_entries(self.arrays[name], self._kept(name))
+        has_view = observed_rows(self.arrays[name], self._kept(name))
         return np.where(has_view, tempering.from_itself, tempering.from_others)
 
     def _portions(self) -> Iterator[tuple[Rows, list[SeenView]]]:

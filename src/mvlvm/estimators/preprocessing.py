@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from mvlvm.likelihoods.registry import LIKELIHOODS
-from mvlvm.views.encoding import Encoding, check_seen_classes, fit_encodings
+from mvlvm.views.encoding import Encoding, check_known_classes, fit_encodings
 from mvlvm.views.layout import Layout, Views, as_label_view
-from mvlvm.views.likelihood_inference import Guess, resolve_likelihoods
-from mvlvm.views.scaling import Scaling, fit_scalings, has_gaps, unscaled
+from mvlvm.views.likelihood_inference import InferredLikelihood, resolve_likelihoods
+from mvlvm.views.scaling import Scaling, fit_scalings, has_missing, without_scaling
 from mvlvm.views.validation import as_views
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]
@@ -28,7 +28,7 @@ class PreparedViews:
     """
 
     data: Views
-    guesses: Mapping[str, Guess]
+    guesses: Mapping[str, InferredLikelihood]
     encodings: Mapping[str, Encoding]
 
     @property
@@ -83,7 +83,7 @@ def set_aside(prepared: PreparedViews, rows: Int[np.ndarray, " n"]) -> Aside:
     """
     data, encodings = prepared.data, prepared.encodings
     with_gaps = None
-    if any(has_gaps(Y) for Y in data.arrays.values()):
+    if any(has_missing(Y) for Y in data.arrays.values()):
         # what cannot be written to is the user's own, and may change until it is asked for
         with_gaps = replace(data, arrays={n: Y if Y.flags.writeable else Y.copy() for n, Y in data.arrays.items()})
     chosen = {name: encodings[name].encode(name, Y[rows]) for name, Y in data.arrays.items()}
@@ -109,11 +109,13 @@ def choose_scalings(
     scalings = fit_scalings(counting, wanted, columns)
     for name, Y in encoded.items():
         if prepared.guesses[name].likelihood == "categorical":
-            check_seen_classes(name, Y, scalings[name].kept, columns.get(name))
-    return {name: scaling if _is_real(prepared, name) else unscaled(scaling) for name, scaling in scalings.items()}
+            check_known_classes(name, Y, scalings[name].kept, columns.get(name))
+    return {
+        name: scaling if _is_real(prepared, name) else without_scaling(scaling) for name, scaling in scalings.items()
+    }
 
 
-def say_likelihoods(guesses: Mapping[str, Guess]) -> None:
+def say_likelihoods(guesses: Mapping[str, InferredLikelihood]) -> None:
     """Show which likelihood every view has, and why."""
     for name, guess in guesses.items():
         print(f"View '{name}': {guess.likelihood} ({guess.reason})")

@@ -30,8 +30,8 @@ from mvlvm.models.views import AbstractView
 from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, ViewFunction, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
-from mvlvm.views.encoding import AsItIs, pack_encoding, unpack_encoding
-from mvlvm.views.labels import pack_label_form, plain_labels, unpack_label_form
+from mvlvm.views.encoding import IdentityEncoding, encoding_from_dict, encoding_to_dict
+from mvlvm.views.labels import json_labels, label_format_from_dict, label_format_to_dict
 from mvlvm.views.layout import Container, Layout
 from mvlvm.views.scaling import Scaling
 
@@ -124,7 +124,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "n_mixtures": len(module.mixture.density().alpha),
             "n_points": module.n_points,
             "likelihood": module.likelihood.name,
-            "encoding": pack_encoding(fitted.views[module.name].encoding),
+            "encoding": encoding_to_dict(fitted.views[module.name].encoding),
             "scale": fitted.views[module.name].scaling.scale,
             "tempering": asdict(fitted.views[module.name].tempering),
             "n_draws": len(fitted.views[module.name].function.posteriors),
@@ -138,9 +138,9 @@ def pack_layout(layout: Layout) -> dict[str, Any]:
     labelled = layout.row_names is not None
     return {
         "container": layout.container,
-        "columns": {name: plain_labels(names) for name, names in layout.columns.items()},
-        "index": plain_labels(layout.index) if labelled else None,
-        "labels": {name: pack_label_form(form) for name, form in layout.labels.items()},
+        "columns": {name: json_labels(names) for name, names in layout.columns.items()},
+        "index": json_labels(layout.index) if labelled else None,
+        "labels": {name: label_format_to_dict(form) for name, form in layout.labels.items()},
     }
 
 
@@ -150,7 +150,7 @@ def unpack_layout(layout: Header) -> Layout:
         Container(layout["container"]),
         layout["columns"],
         layout["index"],
-        labels={name: unpack_label_form(form) for name, form in layout.get("labels", {}).items()},
+        labels={name: label_format_from_dict(form) for name, form in layout.get("labels", {}).items()},
     )
 
 
@@ -215,7 +215,7 @@ def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> 
     # formats 1 and 2 knew of no tempering
     tempering = Tempering(**view.get("tempering", {}))
     # formats 1 to 3 knew measurements only
-    encoding = unpack_encoding(view["encoding"]) if "encoding" in view else AsItIs()
+    encoding = encoding_from_dict(view["encoding"]) if "encoding" in view else IdentityEncoding()
     return FittedView(encoding, scaling, ViewFunction(posteriors, module.likelihood), tempering)
 
 

@@ -12,7 +12,7 @@ from mvlvm.checks import listed
 from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.estimators.serialization import plain
-from mvlvm.views.anndata import is_anndata, is_mudata, quietly
+from mvlvm.views.anndata import is_anndata, is_mudata, suppress_anndata_warnings
 
 MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
 
@@ -45,7 +45,7 @@ def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
             "The arrays themselves are est.embedding_ and est.embedding_std_."
         )
     order = _matching_rows(est, mdata)
-    with quietly():
+    with suppress_anndata_warnings():
         mdata.obsm[MEAN_KEY] = est.embedding_[order]
         mdata.obsm[STD_KEY] = est.embedding_std_[order]
         mdata.uns[FIT_KEY] = _summary(est)

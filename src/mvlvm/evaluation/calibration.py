@@ -31,7 +31,7 @@ from scipy.special import erf
 from mvlvm.checks import check_probability, listed
 from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import is_dataframe
-from mvlvm.views.labels import plain_labels
+from mvlvm.views.labels import json_labels
 from mvlvm.views.layout import Container, unpack
 from mvlvm.views.validation import as_matrix
 
@@ -238,4 +238,4 @@ def _check_labels(tables: Mapping[str, Any], view: Any) -> None:
 
 def _same_labels(one: Any, other: Any) -> bool:
     """Labels are the same if a saved model would hold them as the same: its predictions have those."""
-    return one.equals(other) or plain_labels(one) == plain_labels(other)
+    return one.equals(other) or json_labels(one) == json_labels(other)

@@ -48,7 +48,7 @@ _SHOWN = {
 
 def measure(cell: Cell) -> Measured:
     """Draw points again and again, and take the error of every Gram matrix; all errors are shares of the norm of K."""
-    X, density = _problem(_ROWS[cell.data], make_generator(cell.seed, Stream.START))
+    X, density = _problem(_ROWS[cell.data], make_generator(cell.seed, Stream.INITIALISATION))
     K, n_points = ngsm_kernel(X, X, density), cell.where(_P)
     norm = float(torch.linalg.matrix_norm(K, ord=2))
     draws = make_generator(1000 * n_points + cell.seed, Stream.KERNEL)  # others for every number of points

@@ -1,14 +1,19 @@
 """Views: several measurements of the same samples."""
 
 from mvlvm.views.layout import Layout, Views
-from mvlvm.views.likelihood_inference import LIKELIHOODS, Guess, guess_likelihood, resolve_likelihoods
+from mvlvm.views.likelihood_inference import LIKELIHOODS, InferredLikelihood, infer_likelihood, resolve_likelihoods
 from mvlvm.views.reading import read
 from mvlvm.views.scaling import Scaling, fit_scaling, fit_scalings
 from mvlvm.views.validation import as_views
 
+# Former names, kept for existing code.
+Guess = InferredLikelihood
+guess_likelihood = infer_likelihood
+
 __all__ = [
     "LIKELIHOODS",
     "Guess",
+    "InferredLikelihood",
     "Layout",
     "Scaling",
     "Views",
@@ -16,6 +21,7 @@ __all__ = [
     "fit_scaling",
     "fit_scalings",
     "guess_likelihood",
+    "infer_likelihood",
     "read",
     "resolve_likelihoods",
 ]

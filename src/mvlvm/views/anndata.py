@@ -29,7 +29,7 @@ def is_mudata(value: object) -> bool:
     return mudata is not None and isinstance(value, mudata.MuData)
 
 
-def frame_of(name: str, adata: Any) -> Any:
+def anndata_to_frame(name: str, adata: Any) -> Any:
     """Give the X of an AnnData as a DataFrame with its observation and variable names.
 
     Args:
@@ -69,7 +69,7 @@ def check_shared_rows(mdata: Any) -> None:
         )
 
 
-def modality_frames(mdata: Any) -> dict[str, Any]:
+def mudata_to_frames(mdata: Any) -> dict[str, Any]:
     """Give the modalities of a MuData as DataFrames with its rows; what a modality lacks is a row of NaN.
 
     Raises:
@@ -83,7 +83,7 @@ def modality_frames(mdata: Any) -> dict[str, Any]:
             f"The observation names of a MuData must be unique. Got some twice: {listed(repeated)}. "
             "Call obs_names_make_unique() on the modalities, and mdata.update()."
         )
-    frames = {name: frame_of(name, adata) for name, adata in mdata.mod.items()}
+    frames = {name: anndata_to_frame(name, adata) for name, adata in mdata.mod.items()}
     for name, frame in frames.items():
         if not frame.index.isin(rows).all():
             raise ViewError(
@@ -102,7 +102,7 @@ def modality_frames(mdata: Any) -> dict[str, Any]:
 def as_anndata(frame: Any) -> Any:
     """Give a DataFrame as an AnnData."""
     anndata, pandas = require("anndata", "Giving results as AnnData"), require("pandas", "AnnData")
-    with quietly():
+    with suppress_anndata_warnings():
         return anndata.AnnData(
             frame.to_numpy(),
             obs=pandas.DataFrame(index=frame.index.map(str)),
@@ -113,12 +113,12 @@ def as_anndata(frame: Any) -> Any:
 def as_mudata(frames: Mapping[str, Any]) -> Any:
     """Give DataFrames with the same rows as a MuData, a modality each."""
     mudata = require("mudata", "Giving results as MuData")
-    with quietly():
+    with suppress_anndata_warnings():
         return mudata.MuData({name: as_anndata(frame) for name, frame in frames.items()})
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def suppress_anndata_warnings() -> Iterator[None]:
     """Use anndata and mudata without warnings that tell the user nothing about this call.
 
     Names that repeat were warned of when the user made the object; columns of obs and var stay in their modalities,

@@ -35,7 +35,7 @@ _ROW_NAME_WORDS = frozenset(("id", "ids", "name", "names", "barcode", "barcodes"
 _MOST = 0.5
 
 
-def row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
+def find_row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
     """Give the position of the column that names the rows, None if there is none.
 
     It is the first column, or the second if the first only counts the rows, as pandas and R write it.
@@ -44,21 +44,21 @@ def row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
         header: the names of the columns.
         first: what the first column holds, as text.
     """
-    if len(header) > 1 and counts_rows(header[0], first) and says_row_names(header[1]):
+    if len(header) > 1 and is_row_number_column(header[0], first) and is_row_name_header(header[1]):
         return 1
-    return 0 if looks_like_row_names(header[0], first) else None
+    return 0 if is_row_name_column(header[0], first) else None
 
 
-def counts_rows(header: str, entries: Iterable[str]) -> bool:
+def is_row_number_column(header: str, entries: Iterable[str]) -> bool:
     """Tell whether a column has no header and holds whole numbers, such as a table's former row numbers."""
     return header.strip().lower() in _NO_HEADER and all(_is_count(entry) for entry in entries)
 
 
-def says_row_names(header: str) -> bool:
+def is_row_name_header(header: str) -> bool:
     """Tell whether a header says that its column names the rows.
 
     Example:
-        >>> [says_row_names(header) for header in ("Patient ID", "PatientID", "Row.names", "grid", "dose")]
+        >>> [is_row_name_header(header) for header in ("Patient ID", "PatientID", "Row.names", "grid", "dose")]
         [True, True, True, False, False]
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", header)
@@ -66,18 +66,18 @@ def says_row_names(header: str) -> bool:
     return known in _ROW_NAME_HEADERS or known.rpartition("_")[-1] in _ROW_NAME_WORDS
 
 
-def looks_like_row_names(header: str, entries: Iterable[str]) -> bool:
-    """Guess whether the first column of a table names its rows: its header is absent or says so, or it holds text.
+def is_row_name_column(header: str, entries: Iterable[str]) -> bool:
+    """Infer whether the first column of a table names its rows: its header is absent or says so, or it holds text.
 
     Numbers with a word among them are numbers with a slip, and the slip is reported. Row names are mostly text.
     """
-    if header.strip().lower() in _NO_HEADER or says_row_names(header):
+    if header.strip().lower() in _NO_HEADER or is_row_name_header(header):
         return True
     present = [entry for entry in entries if entry not in MISSING]
     return sum(not is_number(entry) for entry in present) > _MOST * len(present)
 
 
-def check_different(path: Path, labels: Sequence[str]) -> None:
+def check_unique_columns(path: Path, labels: Sequence[str]) -> None:
     """Refuse columns that are called alike."""
     repeated = [label for label, times in Counter(labels).items() if times > 1]
     if repeated:
@@ -87,7 +87,7 @@ def check_different(path: Path, labels: Sequence[str]) -> None:
         )
 
 
-def numbers_only(frame: Any, path: Path) -> Any:
+def to_numeric(frame: Any, path: Path) -> Any:
     """Give a table as float64, NaN where an entry is missing.
 
     Raises:
@@ -107,12 +107,12 @@ def numbers_only(frame: Any, path: Path) -> Any:
     )  # fmt: skip
 
 
-def no_rows(what: object) -> ViewError:
+def no_rows_error(what: object) -> ViewError:
     """Make the error for a file, or a view in it, that has columns only."""
     return ViewError(f"{what} has no rows, only columns. Add a row for every sample, or leave it out.")
 
 
-def no_such_column(path: Path, wanted: str, columns: Sequence[Any]) -> ViewError:
+def column_not_found_error(path: Path, wanted: str, columns: Sequence[Any]) -> ViewError:
     """Make the error for a column of row names that is not there."""
     return ViewError(
         f"{path} has no column {wanted!r} to take row names from. Its columns are: {listed(columns)}. "
@@ -170,7 +170,7 @@ _TO_THE_USER = 7  # calls from a check in here to that of read
 
 
 @dataclass(frozen=True)
-class Outline:
+class TableStructure:
     """The form of a table.
 
     Attributes:
@@ -220,10 +220,10 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
     if lead is not None:
         _check_one_line(path, outline.entries[lead])
         index = pandas.Index(outline.entries[lead], dtype=object)
-    return numbers_only(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
+    return to_numeric(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
 
 
-def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
+def _outline(path: Path, separator: str, row_names: str | None) -> TableStructure:
     """Read the header and some columns, and check that every row has as many entries as the header."""
     with _open(path, newline="") as file:
         lines = _lines(path, file, separator)
@@ -234,7 +234,7 @@ def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
         rows = _rows(path, lines, n_columns=len(header))
         first = next(rows, None)
         if first is None:
-            raise no_rows(path)
+            raise no_rows_error(path)
         by_r = len(first[1]) == len(header) + 1 and bool(first[1][-1])  # R leaves out the header of the row names
         if by_r:
             header = ["", *header]
@@ -248,7 +248,7 @@ def _outline(path: Path, separator: str, row_names: str | None) -> Outline:
                 column.append(row[i].strip())
     if by_r and separator == "," and len(header) == 2:
         _check_not_decimals(path, entries[0])
-    return Outline(header, n_rows, entries)
+    return TableStructure(header, n_rows, entries)
 
 
 def _watched(path: Path, header: list[str], row_names: str | None) -> list[int]:
@@ -256,18 +256,18 @@ def _watched(path: Path, header: list[str], row_names: str | None) -> list[int]:
     if row_names is None or row_names == "auto":
         return list(range(len(header)))[:2]
     if row_names not in header:
-        raise no_such_column(path, row_names, header)
+        raise column_not_found_error(path, row_names, header)
     return sorted({0, header.index(row_names)})
 
 
-def _roles(outline: Outline, row_names: str | None) -> tuple[int | None, list[int]]:
+def _roles(outline: TableStructure, row_names: str | None) -> tuple[int | None, list[int]]:
     """Give the position of the column of row names, and those of the columns of numbers."""
     header, first = outline.header, outline.entries[0]
     if row_names == "auto":
-        lead = row_name_column(header, first)
+        lead = find_row_name_column(header, first)
     else:
         lead = None if row_names is None else header.index(row_names)
-    left_out = {lead, 0} if counts_rows(header[0], first) else {lead}
+    left_out = {lead, 0} if is_row_number_column(header[0], first) else {lead}
     return lead, [i for i in range(len(header)) if i not in left_out]
 
 
@@ -346,7 +346,7 @@ def _check_not_decimals(path: Path, first: list[str]) -> None:
 
 def _check_header(path: Path, header: list[str], row_names: str | None) -> None:
     """Refuse a first line of data. Names can be numbers too, such as wavelengths, but those come in order."""
-    if row_names in header or not header[0] or says_row_names(header[0]):
+    if row_names in header or not header[0] or is_row_name_header(header[0]):
         return
     labels = header if is_number(header[0]) else header[1:]
     if not any(map(is_number, labels)) or not all(is_number(label) or label in MISSING for label in labels):
@@ -384,4 +384,4 @@ def _check_labels(path: Path, labels: list[str]) -> None:
             f"All columns of {path} must have names. Got none for {labels.count('')} of its columns. Name them in the "
             "first line, or delete them; the first column may go without if it holds row names."
         )
-    check_different(path, labels)
+    check_unique_columns(path, labels)

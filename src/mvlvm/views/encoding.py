@@ -34,13 +34,13 @@ class Encoding(ABC):
     def decode(self, Y: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N M"]:
         """Give draws, or the most probable values where there are probabilities, as the door would have given them."""
 
-    def width_at_door(self, K: int) -> int:
+    def n_input_columns(self, K: int) -> int:
         """Give the number of columns at the door of a view with K columns inside."""
         return K
 
 
 @dataclass(frozen=True)
-class AsItIs(Encoding):
+class IdentityEncoding(Encoding):
     """Measurements, which need no encoding."""
 
     def encode(self, name: str, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
@@ -53,7 +53,7 @@ class AsItIs(Encoding):
 
 
 @dataclass(frozen=True)
-class Counts(Encoding):
+class CountEncoding(Encoding):
     """Counts, which need no encoding but must be counts.
 
     Attributes:
@@ -73,7 +73,7 @@ class Counts(Encoding):
 
 
 @dataclass(frozen=True)
-class Binary(Encoding):
+class BinaryEncoding(Encoding):
     """Two values, written as 0 and 1.
 
     Attributes:
@@ -95,7 +95,7 @@ class Binary(Encoding):
 
 
 @dataclass(frozen=True)
-class OneHot(Encoding):
+class OneHotEncoding(Encoding):
     """A view with a column for every class, one where a row is of that class and else zero."""
 
     def encode(self, name: str, Y: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
@@ -112,7 +112,7 @@ class OneHot(Encoding):
 
 
 @dataclass(frozen=True)
-class LabelColumn(Encoding):
+class LabelEncoding(Encoding):
     """One column of classes, written one-hot.
 
     Attributes:
@@ -133,14 +133,19 @@ class LabelColumn(Encoding):
         column[seen, 0] = np.array(self.values)[Y[seen].argmax(axis=1)]
         return column
 
-    def width_at_door(self, K: int) -> int:
+    def n_input_columns(self, K: int) -> int:
         """Give one."""
         return 1
 
 
+# The names identify encodings in saved models.
 _ENCODINGS: dict[str, type[Encoding]] = {
-    "as-it-is": AsItIs, "counts": Counts, "binary": Binary, "one-hot": OneHot, "label-column": LabelColumn,
-}  # fmt: skip
+    "as-it-is": IdentityEncoding,
+    "counts": CountEncoding,
+    "binary": BinaryEncoding,
+    "one-hot": OneHotEncoding,
+    "label-column": LabelEncoding,
+}
 
 
 def fit_encodings(views: Views, likelihoods: Mapping[str, str]) -> dict[str, Encoding]:
@@ -151,7 +156,7 @@ def fit_encodings(views: Views, likelihoods: Mapping[str, str]) -> dict[str, Enc
         likelihoods: view name -> likelihood.
     """
     return {
-        name: LabelColumn(tuple(map(float, range(len(views.classes[name]))))) if name in views.classes
+        name: LabelEncoding(tuple(map(float, range(len(views.classes[name]))))) if name in views.classes
         else fit_encoding(Y, likelihoods[name])
         for name, Y in views.arrays.items()
     }  # fmt: skip
@@ -161,20 +166,20 @@ def fit_encoding(Y: Float[np.ndarray, "N M"], likelihood: str) -> Encoding:
     """Choose the encoding of a view that is no label view.
 
     Args:
-        Y: the view, checked by `check_values`.
+        Y: the view, checked by `check_support`.
         likelihood: its likelihood.
     """
     if likelihood in COUNTS:
-        return Counts(likelihood)
+        return CountEncoding(likelihood)
     if likelihood not in ("bernoulli", "categorical"):
-        return AsItIs()
+        return IdentityEncoding()
     if Y.shape[1] > 1 and likelihood == "categorical":
-        return OneHot()
+        return OneHotEncoding()
     values = distinct_values(Y).tolist()
-    return Binary(*values) if likelihood == "bernoulli" else LabelColumn(tuple(values))
+    return BinaryEncoding(*values) if likelihood == "bernoulli" else LabelEncoding(tuple(values))
 
 
-def check_seen_classes(name: str, Y: Float[np.ndarray, "N C"], seen: Bool[np.ndarray, " C"], classes: Any) -> None:
+def check_known_classes(name: str, Y: Float[np.ndarray, "N C"], seen: Bool[np.ndarray, " C"], classes: Any) -> None:
     """Refuse one-hot rows of a class that the model knows nothing about.
 
     Args:
@@ -195,18 +200,18 @@ def check_seen_classes(name: str, Y: Float[np.ndarray, "N C"], seen: Bool[np.nda
         )
 
 
-def pack_encoding(encoding: Encoding) -> dict[str, Any]:
+def encoding_to_dict(encoding: Encoding) -> dict[str, Any]:
     """Give an encoding as JSON can hold it.
 
     Example:
-        >>> pack_encoding(Binary(-1.0, 1.0))
+        >>> encoding_to_dict(BinaryEncoding(-1.0, 1.0))
         {'kind': 'binary', 'low': -1.0, 'high': 1.0}
     """
     kind = next(kind for kind, known in _ENCODINGS.items() if type(encoding) is known)
     return {"kind": kind, **asdict(encoding)}  # pyright: ignore[reportArgumentType]
 
 
-def unpack_encoding(packed: Mapping[str, Any]) -> Encoding:
+def encoding_from_dict(packed: Mapping[str, Any]) -> Encoding:
     """Give the encoding that was packed."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in packed.items()}
     del fields["kind"]

@@ -11,8 +11,15 @@ import numpy as np
 
 from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import require
-from mvlvm.views.anndata import check_shared_rows, frame_of, quietly
-from mvlvm.views.csv import check_different, no_rows, no_such_column, numbers_only, read_delimited, row_name_column
+from mvlvm.views.anndata import anndata_to_frame, check_shared_rows, suppress_anndata_warnings
+from mvlvm.views.csv import (
+    check_unique_columns,
+    column_not_found_error,
+    find_row_name_column,
+    no_rows_error,
+    read_delimited,
+    to_numeric,
+)
 
 # View name -> table. A file that holds one table and no name for it has the key None.
 Tables = Mapping[str | None, Any]
@@ -33,9 +40,9 @@ def _read_tsv(path: Path, row_names: str | None) -> Tables:
 
 def _read_parquet(path: Path, row_names: str | None) -> Tables:
     require("pyarrow", "Reading Parquet files")
-    check_different(path, require("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
+    check_unique_columns(path, require("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
     frame = require("pandas", "Reading Parquet files").read_parquet(path, engine="pyarrow")
-    return {None: numbers_only(_with_row_names(frame, path, row_names), path)}
+    return {None: to_numeric(_with_row_names(frame, path, row_names), path)}
 
 
 def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
@@ -50,7 +57,7 @@ def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
     elif row_names in frame.columns:
         names, rest = frame[row_names], frame.drop(columns=row_names)
     else:
-        raise no_such_column(path, row_names, list(frame.columns))
+        raise column_not_found_error(path, row_names, list(frame.columns))
     if names is None:
         return rest.reset_index(drop=True)
     as_text = ["" if missing else _as_written(name) for name, missing in zip(names, names.isna(), strict=True)]
@@ -70,7 +77,7 @@ def _found_row_names(frame: Any) -> tuple[Any, Any]:
     if frame.shape[1]:
         first = frame.iloc[:, 0].dropna()
         entries = [str(entry + 0 if kinds.is_bool_dtype(first.dtype) else entry) for entry in first]
-        lead = row_name_column([str(label) for label in frame.columns], entries)
+        lead = find_row_name_column([str(label) for label in frame.columns], entries)
         if lead is not None:
             return frame.iloc[:, lead], frame.iloc[:, lead + 1 :]
     counted = frame.index.equals(pandas.RangeIndex(len(frame)))
@@ -139,21 +146,21 @@ def _without_pickle(what: str, load: Callable[[], np.ndarray]) -> np.ndarray:
 
 def _read_h5ad(path: Path, row_names: str | None) -> Tables:
     anndata = require("anndata", "Reading H5AD files")
-    with quietly():
+    with suppress_anndata_warnings():
         adata = anndata.read_h5ad(path)
     return {None: _numbers_of(str(path), adata, row_names)}
 
 
 def _read_h5mu(path: Path, row_names: str | None) -> Tables:
     mudata = require("mudata", "Reading H5MU files")
-    with quietly():
+    with suppress_anndata_warnings():
         mdata = mudata.read_h5mu(path)
     check_shared_rows(mdata)
     return {name: _numbers_of(f"{name} of {path}", adata, row_names) for name, adata in mdata.mod.items()}
 
 
 def _numbers_of(what: str, adata: Any, row_names: str | None) -> Any:
-    frame = frame_of(what, adata).astype(np.float64)
+    frame = anndata_to_frame(what, adata).astype(np.float64)
     return frame.reset_index(drop=True) if row_names is None else frame
 
 
@@ -212,5 +219,5 @@ def read_file(path: Path, row_names: str | None) -> Tables:
         ) from error
     for name, table in tables.items():
         if not len(table):
-            raise no_rows(path if name is None else f"'{name}' in {path}")
+            raise no_rows_error(path if name is None else f"'{name}' in {path}")
     return tables

@@ -23,11 +23,11 @@ from mvlvm.views.csv import is_number
 from mvlvm.views.sparse import is_sparse
 
 
-def plain_label(label: Any) -> str | int | float:
+def json_label(label: Any) -> str | int | float:
     """Give a label as JSON can hold it; what is neither text nor number becomes text.
 
     Example:
-        >>> plain_label(np.int64(3)), plain_label(("a", 1)), plain_label(None)
+        >>> json_label(np.int64(3)), json_label(("a", 1)), json_label(None)
         (3, "('a', 1)", 'None')
     """
     plain = label.item() if isinstance(label, np.generic) else label
@@ -36,15 +36,15 @@ def plain_label(label: Any) -> str | int | float:
     return math.nan if plain != plain else plain  # one NaN for all, which is found in lists and sets
 
 
-def plain_labels(labels: Iterable[Any]) -> list[str | int | float]:
+def json_labels(labels: Iterable[Any]) -> list[str | int | float]:
     """Give labels as a saved model holds them. Two such lists are equal if their labels are, NaN included."""
-    return [plain_label(label) for label in labels]
+    return [json_label(label) for label in labels]
 
 
 Label = str | int | float | bool
 
 
-class LabelShape(StrEnum):
+class LabelContainer(StrEnum):
     """The outer form of a column of labels."""
 
     ARRAY = "array"
@@ -54,7 +54,7 @@ class LabelShape(StrEnum):
 
 
 @dataclass(frozen=True)
-class LabelForm:
+class LabelFormat:
     """How the user gave a label view, so that labels go back the same way.
 
     Attributes:
@@ -66,7 +66,7 @@ class LabelForm:
     """
 
     classes: tuple[Label, ...]
-    shape: LabelShape
+    shape: LabelContainer
     dtype: str = ""
     name: Any = None
     ordered: bool = False
@@ -79,11 +79,11 @@ class LabelForm:
             index: row labels, for a Series or DataFrame.
         """
         entries = [None if math.isnan(code) else self.classes[int(code)] for code in codes[:, 0]]
-        if self.shape in (LabelShape.SERIES, LabelShape.FRAME):
+        if self.shape in (LabelContainer.SERIES, LabelContainer.FRAME):
             column = self._series(entries, index)
-            return column if self.shape is LabelShape.SERIES else column.to_frame(self.name)
+            return column if self.shape is LabelContainer.SERIES else column.to_frame(self.name)
         array = _as_array(entries, self.dtype)
-        return array if self.shape is LabelShape.ARRAY else array.reshape(-1, 1)
+        return array if self.shape is LabelContainer.ARRAY else array.reshape(-1, 1)
 
     def per_class(self, P: Float[np.ndarray, "N C"], index: Any = None) -> Any:
         """Give probabilities or the like, as a DataFrame with the classes as columns if they are text or from pandas.
@@ -93,7 +93,7 @@ class LabelForm:
             index: row labels, for a DataFrame.
         """
         text = isinstance(self.classes[0], str) and find_spec("pandas") is not None
-        if not text and self.shape in (LabelShape.ARRAY, LabelShape.COLUMN):
+        if not text and self.shape in (LabelContainer.ARRAY, LabelContainer.COLUMN):
             return P
         import pandas as pd  # only those who gave text or a Series, or saved one, come here
 
@@ -109,15 +109,15 @@ class LabelForm:
         return pd.Series(entries, index=index, name=self.name, dtype=dtype)
 
 
-def pack_label_form(form: LabelForm) -> dict[str, Any]:
+def label_format_to_dict(form: LabelFormat) -> dict[str, Any]:
     """Give a form as JSON can hold it."""
-    name = form.name if form.name is None else plain_label(form.name)
+    name = form.name if form.name is None else json_label(form.name)
     return asdict(form) | {"classes": list(form.classes), "name": name}
 
 
-def unpack_label_form(packed: Mapping[str, Any]) -> LabelForm:
+def label_format_from_dict(packed: Mapping[str, Any]) -> LabelFormat:
     """Give the form that was packed."""
-    return LabelForm(**{**packed, "classes": tuple(packed["classes"]), "shape": LabelShape(packed["shape"])})
+    return LabelFormat(**{**packed, "classes": tuple(packed["classes"]), "shape": LabelContainer(packed["shape"])})
 
 
 def _cannot_be_missing(dtype: str) -> bool:
@@ -139,7 +139,7 @@ def _as_array(entries: list[Label | None], dtype: str) -> np.ndarray:
 _LABEL_KINDS = "biufUOT"
 
 
-def holds_labels(table: Any) -> bool:
+def is_label_column(table: Any) -> bool:
     """Tell whether a table, one among several, is a column of labels and not a matrix of numbers.
 
     It is if it has one axis, unless it holds fractions, dates or complex numbers; or if it has one column, of text or
@@ -162,7 +162,7 @@ def holds_labels(table: Any) -> bool:
     return array.ndim == 2 and array.shape[1] == 1 and _has_text(array)
 
 
-def read_label_form(name: str, table: Any, classes: Sequence[Label] | None = None) -> LabelForm:
+def infer_label_format(name: str, table: Any, classes: Sequence[Label] | None = None) -> LabelFormat:
     """Remember the form of a label view.
 
     Args:
@@ -177,18 +177,20 @@ def read_label_form(name: str, table: Any, classes: Sequence[Label] | None = Non
     found = tuple(_find_classes(name, table) if classes is None else classes)
     if is_dataframe(table) or is_series(table):
         column = table if is_series(table) else table.iloc[:, 0]
-        shape = LabelShape.SERIES if is_series(table) else LabelShape.FRAME
+        shape = LabelContainer.SERIES if is_series(table) else LabelContainer.FRAME
         ordered = _is_category(column) and bool(column.cat.ordered)
-        return LabelForm(found, shape, str(column.dtype), column.name, ordered)
+        return LabelFormat(found, shape, str(column.dtype), column.name, ordered)
     if _is_categorical(table):
-        return LabelForm(found, LabelShape.SERIES, "category", ordered=bool(table.ordered))
+        return LabelFormat(found, LabelContainer.SERIES, "category", ordered=bool(table.ordered))
     array = _as_objects(table)
     dtype = array.dtype.str if array.dtype.kind in "biuf" else "object" if isinstance(table, np.ndarray) else ""
     is_text = array.dtype.kind in "UT"
-    return LabelForm(found, LabelShape.ARRAY if array.ndim == 1 else LabelShape.COLUMN, "" if is_text else dtype)
+    return LabelFormat(
+        found, LabelContainer.ARRAY if array.ndim == 1 else LabelContainer.COLUMN, "" if is_text else dtype
+    )
 
 
-def label_codes(name: str, table: Any, classes: Sequence[Label]) -> Float[np.ndarray, "N 1"]:
+def encode_labels(name: str, table: Any, classes: Sequence[Label]) -> Float[np.ndarray, "N 1"]:
     """Give the code of every row's class, NaN where the label is missing.
 
     Args:

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.optional_dependencies import is_dataframe, is_series
-from mvlvm.views.anndata import as_anndata, as_mudata, frame_of, is_anndata, is_mudata, modality_frames
-from mvlvm.views.labels import Label, LabelForm, LabelShape
+from mvlvm.views.anndata import anndata_to_frame, as_anndata, as_mudata, is_anndata, is_mudata, mudata_to_frames
+from mvlvm.views.labels import Label, LabelContainer, LabelFormat
 from mvlvm.views.scaling import distinct_values
 from mvlvm.views.sparse import is_sparse
 
@@ -51,7 +51,7 @@ class Layout:
     columns: Mapping[str, Any] = field(default_factory=dict)
     index: Any = None
     names: tuple[str, ...] = ()
-    labels: Mapping[str, LabelForm] = field(default_factory=dict)
+    labels: Mapping[str, LabelFormat] = field(default_factory=dict)
 
     @property
     def row_names(self) -> list[str] | None:
@@ -107,9 +107,9 @@ class Layout:
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     """Tell the container of some views, and name what it holds."""
     if is_mudata(views):
-        return Container.MUDATA, modality_frames(views)
+        return Container.MUDATA, mudata_to_frames(views)
     if is_anndata(views):
-        return Container.ANNDATA, {_ONLY_VIEW: frame_of(_ONLY_VIEW, views)}
+        return Container.ANNDATA, {_ONLY_VIEW: anndata_to_frame(_ONLY_VIEW, views)}
     if isinstance(views, Mapping) and not is_sparse(views):  # some sparse matrices are mappings, too
         return Container.DICT, dict(views)
     if _is_list_of_views(views):
@@ -117,7 +117,9 @@ def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
     return Container.SINGLE, {_ONLY_VIEW: views}
 
 
-def layout_of(container: Container, tables: Mapping[str, Any], labels: Mapping[str, LabelForm] | None = None) -> Layout:
+def infer_layout(
+    container: Container, tables: Mapping[str, Any], labels: Mapping[str, LabelFormat] | None = None
+) -> Layout:
     """Remember the order of some tables, and the labels of those that have them.
 
     Args:
@@ -188,7 +190,7 @@ def as_label_view(views: Views, name: str) -> Views:
     values = distinct_values(Y)
     classes = tuple(int(value) if value.is_integer() else value for value in values.tolist())
     header = next(iter(layout.columns[name])) if name in layout.columns else None
-    form = LabelForm(classes, LabelShape.FRAME if name in layout.columns else LabelShape.COLUMN, name=header)
+    form = LabelFormat(classes, LabelContainer.FRAME if name in layout.columns else LabelContainer.COLUMN, name=header)
     codes = np.where(np.isnan(Y), np.nan, np.searchsorted(values, Y).astype(np.float64))
     columns = {view: labels for view, labels in layout.columns.items() if view != name}
     return Views({**views.arrays, name: codes}, replace(layout, columns=columns, labels={**layout.labels, name: form}))

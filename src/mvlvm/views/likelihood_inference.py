@@ -41,37 +41,37 @@ _REPEATED = 0.2
 _MAD_TO_STD = 1.4826
 
 
-class Guess(NamedTuple):
+class InferredLikelihood(NamedTuple):
     """A likelihood, and why it was taken."""
 
     likelihood: str
     reason: str
 
 
-def guess_likelihood(Y: Float[np.ndarray, "N M"]) -> Guess:
-    """Guess the likelihood of a view by looking at it.
+def infer_likelihood(Y: Float[np.ndarray, "N M"]) -> InferredLikelihood:
+    """Infer the likelihood of a view from its entries.
 
     Args:
         Y: the view; NaN is missing. Columns that do not vary have no say.
 
     Example:
-        >>> guess_likelihood(np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
-        Guess(likelihood='bernoulli', reason='two values only, 0 and 1')
+        >>> infer_likelihood(np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+        InferredLikelihood(likelihood='bernoulli', reason='two values only, 0 and 1')
     """
     entries = Y[~np.isnan(Y)]
     if is_one_hot(Y):
-        return Guess("categorical", f"one-hot rows, {Y.shape[1]} classes")
+        return InferredLikelihood("categorical", f"one-hot rows, {Y.shape[1]} classes")
     values, times = _few_values(entries)
     if Y.shape[1] == 1 and _are_classes(values, times):
-        return Guess("categorical", f"one column with {len(values)} whole numbers, as classes have")
+        return InferredLikelihood("categorical", f"one column with {len(values)} whole numbers, as classes have")
     if len(values) == 2 and len(entries) >= _FEW_ENTRIES:
-        return Guess("bernoulli", f"two values only, {values[0]:g} and {values[1]:g}")
-    if len(entries) and entries.min() >= 0 and are_whole(entries):
+        return InferredLikelihood("bernoulli", f"two values only, {values[0]:g} and {values[1]:g}")
+    if len(entries) and entries.min() >= 0 and are_integers(entries):
         return _guess_whole_numbers(_varying(Y))
     share = _share_far_out(_varying(Y))
     if share > _HEAVY_SHARE:
-        return Guess("student-t", f"heavy tails: {share:.1%} of the entries lie far out")
-    return Guess("gaussian", "measurements without heavy tails")
+        return InferredLikelihood("student-t", f"heavy tails: {share:.1%} of the entries lie far out")
+    return InferredLikelihood("gaussian", "measurements without heavy tails")
 
 
 def is_one_hot(Y: Float[np.ndarray, "N M"]) -> bool:
@@ -85,7 +85,7 @@ def one_hot_rows(Y: Float[np.ndarray, "N M"]) -> Bool[np.ndarray, " N"]:
     return np.asarray(((Y == 0) | (Y == 1)).all(axis=1) & (Y.sum(axis=1) == 1))
 
 
-def are_whole(entries: Float[np.ndarray, " E"]) -> bool:
+def are_integers(entries: Float[np.ndarray, " E"]) -> bool:
     """Tell whether numbers are whole."""
     return bool((entries == np.rint(entries)).all())
 
@@ -99,7 +99,7 @@ def _few_values(entries: Float[np.ndarray, " E"]) -> tuple[Float[np.ndarray, " u
 
 def _are_classes(values: Float[np.ndarray, " u"], times: np.ndarray) -> bool:
     few = 2 < len(values) <= _MOST_CLASSES and times.sum() >= _ROWS_PER_CLASS * len(values)
-    return bool(few and are_whole(values) and times.min() > 1)
+    return bool(few and are_integers(values) and times.min() > 1)
 
 
 def _varying(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
@@ -108,20 +108,20 @@ def _varying(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
     return Y[:, low < high]
 
 
-def _guess_whole_numbers(Y: Float[np.ndarray, "N R"]) -> Guess:
+def _guess_whole_numbers(Y: Float[np.ndarray, "N R"]) -> InferredLikelihood:
     """Tell counts from numbers on a scale."""
     if not Y.shape[1]:
-        return Guess("gaussian", "no column varies")
+        return InferredLikelihood("gaussian", "no column varies")
     end = _end_of_scale(Y)
     if end is not None:
-        return Guess("gaussian", f"whole numbers on a scale that ends at {end:g}")
+        return InferredLikelihood("gaussian", f"whole numbers on a scale that ends at {end:g}")
     mean, variance = np.nanmean(Y, axis=0), np.nanvar(Y, axis=0)
     ratio = variance.sum() / mean.sum()
     if ratio <= _DISPERSED:
-        return Guess("poisson", f"counts whose variance is {ratio:.2g} times their mean")
+        return InferredLikelihood("poisson", f"counts whose variance is {ratio:.2g} times their mean")
     if _look_like_scores(Y, mean, variance):
-        return Guess("gaussian", "whole numbers above zero that are not skewed as counts are")
-    return Guess("negative-binomial", f"counts whose variance is {ratio:.2g} times their mean")
+        return InferredLikelihood("gaussian", "whole numbers above zero that are not skewed as counts are")
+    return InferredLikelihood("negative-binomial", f"counts whose variance is {ratio:.2g} times their mean")
 
 
 def _end_of_scale(Y: Float[np.ndarray, "N R"]) -> float | None:
@@ -181,7 +181,7 @@ COUNTS = ("poisson", "negative-binomial")
 _FEWEST_ROWS_PER_CLASS = 2
 
 
-def check_values(
+def check_support(
     name: str, Y: Float[np.ndarray, "N M"], likelihood: str, classes: Sequence[Label] | None = None
 ) -> None:
     """Refuse a view that its likelihood cannot have made, or can learn nothing from.
@@ -303,7 +303,7 @@ def _short(values: Float[np.ndarray, " u"]) -> list[float | int]:
     return [int(value) if value == np.rint(value) else float(f"{value:g}") for value in values.tolist()]
 
 
-def resolve_likelihoods(asked: Any, views: Views) -> dict[str, Guess]:
+def resolve_likelihoods(asked: Any, views: Views) -> dict[str, InferredLikelihood]:
     """Give the likelihood of every view, and why it has it.
 
     Label views are categorical, also where one likelihood is asked for all views. "auto" is guessed from the data.
@@ -323,13 +323,13 @@ def resolve_likelihoods(asked: Any, views: Views) -> dict[str, Guess]:
     by_name = isinstance(asked, Mapping)
     resolved = {name: _resolve(name, wish, views, by_name=by_name) for name, wish in wishes.items()}
     for name, guess in resolved.items():
-        check_values(name, views.arrays[name], guess.likelihood, views.classes.get(name))
+        check_support(name, views.arrays[name], guess.likelihood, views.classes.get(name))
     return resolved
 
 
-def _resolve(name: str, wish: str, views: Views, *, by_name: bool) -> Guess:
+def _resolve(name: str, wish: str, views: Views, *, by_name: bool) -> InferredLikelihood:
     if name not in views.classes:
-        return guess_likelihood(views.arrays[name]) if wish == "auto" else Guess(wish, "as asked")
+        return infer_likelihood(views.arrays[name]) if wish == "auto" else InferredLikelihood(wish, "as asked")
     classes = views.classes[name]
     two = len(classes) == 2 and wish == "bernoulli"
     if by_name and wish not in ("auto", "categorical") and not two:
@@ -338,4 +338,4 @@ def _resolve(name: str, wish: str, views: Views, *, by_name: bool) -> Guess:
             f"View '{name}' holds labels and must be categorical. Got likelihood '{wish}' for it. "
             f"Give 'categorical' or 'auto'{numbers}."
         )
-    return Guess("categorical", f"labels, {len(classes)} classes")
+    return InferredLikelihood("categorical", f"labels, {len(classes)} classes")

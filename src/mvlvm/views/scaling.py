@@ -53,9 +53,7 @@ def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str)
     return {name: setting[name] for name in names}
 
 
-def rows_with_entries(
-    Y: Float[np.ndarray, "N M"], columns: Bool[np.ndarray, " M"] | None = None
-) -> Bool[np.ndarray, " N"]:
+def observed_rows(Y: Float[np.ndarray, "N M"], columns: Bool[np.ndarray, " M"] | None = None) -> Bool[np.ndarray, " N"]:
     """Tell which rows have an entry, in some columns or in any."""
     has = np.empty(len(Y), dtype=bool)
     for rows in row_blocks(*Y.shape):
@@ -63,12 +61,12 @@ def rows_with_entries(
     return has
 
 
-def has_gaps(Y: Float[np.ndarray, "N M"]) -> bool:
+def has_missing(Y: Float[np.ndarray, "N M"]) -> bool:
     """Tell whether an entry is missing."""
     return any(bool(np.isnan(Y[rows]).any()) for rows in row_blocks(*Y.shape))
 
 
-def count_entries(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
+def count_observed(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
     """Give the number of entries of every column."""
     counts = np.zeros(Y.shape[1], dtype=np.int64)
     for rows in row_blocks(*Y.shape):
@@ -180,7 +178,7 @@ class Scaling:
 
     def log_volume(self, Y: Float[np.ndarray, "N M"]) -> float:
         """Give by how much scaling raises the log density of a view, summed over its observed entries."""
-        return float(count_entries(Y)[self.kept] @ np.log(self.factor[self.kept]))
+        return float(count_observed(Y)[self.kept] @ np.log(self.factor[self.kept]))
 
 
 def fit_scalings(
@@ -230,14 +228,14 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
     return Scaling(mean, factor, kept, seen, chosen)
 
 
-def unscaled(scaling: Scaling) -> Scaling:
+def without_scaling(scaling: Scaling) -> Scaling:
     """Give a scaling that only leaves columns out, for counts, classes and the like."""
     mean = np.where(scaling.kept, 0.0, scaling.mean)
     return Scaling(mean, np.ones_like(mean), scaling.kept, scaling.seen, None)
 
 
 def choose_scale(moments: ColumnMoments) -> Scale:
-    """Guess whether a view's columns share one unit, so that differences in their spread mean something.
+    """Infer whether a view's columns share one unit, so that differences in their spread mean something.
 
     Pixels, counts and one-hot labels do, and they show it: most columns end at the same smallest or the same largest
     value. So do many columns of like spread, such as the channels of one instrument. A handful of columns, or columns

@@ -15,9 +15,9 @@ from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import is_dataframe, is_series
 from mvlvm.views.anndata import is_anndata, is_mudata
 from mvlvm.views.csv import is_number
-from mvlvm.views.labels import LabelForm, holds_labels, label_codes, plain_labels, read_label_form
-from mvlvm.views.layout import Container, Layout, Views, layout_of, unpack
-from mvlvm.views.scaling import rows_with_entries
+from mvlvm.views.labels import LabelFormat, encode_labels, infer_label_format, is_label_column, json_labels
+from mvlvm.views.layout import Container, Layout, Views, infer_layout, unpack
+from mvlvm.views.scaling import observed_rows
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _FEWEST_ROWS = 2
@@ -45,21 +45,23 @@ def as_views(views: Any) -> Views:
     if not tables:
         raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
     several = container in (Container.LIST, Container.DICT)
-    labels = {name: read_label_form(name, table) for name, table in tables.items() if several and holds_labels(table)}
-    arrays = check_matrices(tables, fewest_rows=_FEWEST_ROWS, labels=labels)
+    labels = {
+        name: infer_label_format(name, table) for name, table in tables.items() if several and is_label_column(table)
+    }
+    arrays = check_matrices(tables, min_rows=_FEWEST_ROWS, labels=labels)
     for name, array in arrays.items():
         _check_observed(name, array)
-    return Views(arrays, layout_of(container, tables, labels))
+    return Views(arrays, infer_layout(container, tables, labels))
 
 
 def check_matrices(
-    tables: Mapping[str, Any], *, fewest_rows: int, labels: Mapping[str, LabelForm]
+    tables: Mapping[str, Any], *, min_rows: int, labels: Mapping[str, LabelFormat]
 ) -> dict[str, Float[np.ndarray, "N _"]]:
     """Turn tables that share their rows into float64 matrices, NaN where they mark an entry as missing.
 
     Args:
         tables: view name -> matrix or DataFrame.
-        fewest_rows: how many rows there must be.
+        min_rows: how many rows there must be.
         labels: view name -> form, for label views, which become codes.
 
     Raises:
@@ -67,13 +69,13 @@ def check_matrices(
         TypeError: an entry is no number.
     """
     arrays = {
-        name: label_codes(name, table, labels[name].classes) if name in labels else as_matrix(name, table)
+        name: encode_labels(name, table, labels[name].classes) if name in labels else as_matrix(name, table)
         for name, table in tables.items()
     }
     _check_rows(arrays)
     _check_row_labels(tables)
     for name, array in arrays.items():
-        _check_size(name, array, fewest_rows)
+        _check_size(name, array, min_rows)
         _check_finite(name, array, tables[name])
         _check_range(name, array)
     return arrays
@@ -192,16 +194,16 @@ def _check_rows(arrays: Mapping[str, Float[np.ndarray, "_ _"]]) -> None:
         )
 
 
-def _check_size(name: str, array: Float[np.ndarray, "N M"], fewest_rows: int) -> None:
+def _check_size(name: str, array: Float[np.ndarray, "N M"], min_rows: int) -> None:
     N, M = array.shape
     if M == 0:
         raise ViewError(
             f"View '{name}' has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required. "
             "Leave the view out."
         )
-    if fewest_rows > N:
+    if min_rows > N:
         raise ViewError(
-            f"View '{name}' has {N} sample(s) (shape={array.shape}) while a minimum of {fewest_rows} is required. "
+            f"View '{name}' has {N} sample(s) (shape={array.shape}) while a minimum of {min_rows} is required. "
             "Rows are samples, columns are features: check that the view is not transposed."
         )
 
@@ -236,7 +238,7 @@ def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> Non
 
 
 def _check_observed(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    n_rows = int(rows_with_entries(array).sum())
+    n_rows = int(observed_rows(array).sum())
     if n_rows < _FEWEST_ROWS:
         raise ViewError(
             f"View '{name}' must be observed in at least {_FEWEST_ROWS} rows. Got {n_rows}: all others are NaN "
@@ -276,18 +278,18 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
             "leave the others out."
         )
     ordered = {name: given[name] for name in widths if name in given}
-    labels = {name: read_label_form(name, ordered[name], layout.labels[name].classes) for name in layout.labels
+    labels = {name: infer_label_format(name, ordered[name], layout.labels[name].classes) for name in layout.labels
               if name in ordered}  # fmt: skip
-    arrays = check_matrices(ordered, fewest_rows=1, labels=labels)
+    arrays = check_matrices(ordered, min_rows=1, labels=labels)
     for name, table in ordered.items():
         if is_dataframe(table) and name in layout.columns:
-            _check_column_names(name, plain_labels(table.columns), plain_labels(layout.columns[name]))
+            _check_column_names(name, json_labels(table.columns), json_labels(layout.columns[name]))
         if arrays[name].shape[1] != widths[name]:
             raise ViewError(
                 f"View '{name}': X has {arrays[name].shape[1]} features, but it is expecting {widths[name]} features "
                 "as input. Give the columns of training, in their order, with NaN where nothing was measured."
             )
-    return Views(arrays, layout_of(container, tables, labels))
+    return Views(arrays, infer_layout(container, tables, labels))
 
 
 def _is_no_table(views: Any) -> bool:
