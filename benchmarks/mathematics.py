@@ -10,7 +10,7 @@ from torch import Tensor
 
 from experiment import Effort, Experiment, Numbers
 from mvlvm.evidence.collapsed import log_evidence
-from mvlvm.evidence.weight_space import column_weights, natural_step, weight_space_evidence
+from mvlvm.evidence.weight_space import column_weights, natural_gradient_step, weight_space_evidence
 from mvlvm.likelihoods import LIKELIHOODS, AbstractLikelihood, Gaussian, NegativeBinomial, StudentT
 
 _ROWS, _COLUMNS, _CLASSES = 40, 5, 3
@@ -105,7 +105,7 @@ def bound_gap(seed: int, effort: Effort) -> Numbers:
         # no step moves f by more than 1, so that it takes a few
         weights = start
         for _ in range(20):
-            weights = natural_step(weights, Phi, slopes, rate=1.0)
+            weights = natural_gradient_step(weights, Phi, slopes, rate=1.0)
             bound, slopes = weight_space_evidence(Phi, weights, expected, likelihood)
         exact = log_evidence(Y, Phi, likelihood.noise_variance)
     return {"bound minus evidence": float(bound - exact)}

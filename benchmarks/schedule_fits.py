@@ -23,7 +23,7 @@ _PER_POINT = 25
 _RUN = 50
 
 # Where a posterior standard deviation starts: steps in units of it are then as long as those that are not.
-_UNIT_STD = defaults.START_LATENT_STD
+_UNIT_STD = defaults.INITIAL_LATENT_STD
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000,
         stepper.step(cosine_decay(max(0.0, (n - cool_from) / (steps - cool_from))))
         bounds.append(bound.item() / n_entries)
     with torch.no_grad():
-        value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.N_DRAWS_BOUND).value
+        value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.MAX_DRAWS_BOUND).value
     quality = task.quality(model.latent.mean.detach().double().numpy())
     course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
     numbers = {"bound": value.item() / n_entries, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws}

@@ -3,7 +3,7 @@ import torch
 
 from mvlvm.errors import NumericalError
 from mvlvm.evidence.collapsed import log_evidence
-from mvlvm.evidence.collapsed_blocked import EXACT_BELOW, BlockPlan, Target, evidence_from_latents
+from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, BlockPlan, Target, blocked_log_evidence
 from mvlvm.spectral.features import Frequencies
 from tests import oracles
 from tests.mixtures import normal
@@ -50,7 +50,7 @@ class Problem:
 
 def ours(problem, plan, target=None):
     target = problem.target() if target is None else target
-    return evidence_from_latents(target, problem.X, problem.frequencies, problem.noise, plan)
+    return blocked_log_evidence(target, problem.X, problem.frequencies, problem.noise, plan)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
@@ -88,7 +88,7 @@ def test_slopes_are_finite_differences(exact, generator):
     plan = BlockPlan(9, exact=exact)
 
     def value(X, carrier, envelope, amplitude, noise):
-        return evidence_from_latents(problem.target(), X, Frequencies(carrier, envelope, amplitude), noise, plan)
+        return blocked_log_evidence(problem.target(), X, Frequencies(carrier, envelope, amplitude), noise, plan)
 
     assert torch.autograd.gradcheck(value, problem.inputs, rtol=1e-5)
 
@@ -107,7 +107,7 @@ def test_exact_evidence_holds_at_small_noise_with_float32_features(noise, genera
 
 
 def test_fast_evidence_is_within_a_millionth_where_it_may_be_used(generator):
-    problem = Problem(generator, dtype=torch.float32, noise=EXACT_BELOW, n=5000)
+    problem = Problem(generator, dtype=torch.float32, noise=FLOAT64_NOISE_THRESHOLD, n=5000)
     with torch.no_grad():
         problem.Y = problem.features().double() @ normal((2 * K, M), generator) + 0.2 * normal((5000, M), generator)
         fast, exact = (ours(problem, BlockPlan(1000, exact=exact)).item() for exact in (False, True))
@@ -142,7 +142,7 @@ def test_nothing_is_differentiated_that_is_not_asked_for(generator):
 
 def test_second_derivatives_are_refused(generator):
     problem = Problem(generator)
-    with pytest.raises(RuntimeError, match="evidence_from_latents can be differentiated once"):
+    with pytest.raises(RuntimeError, match="blocked_log_evidence can be differentiated once"):
         torch.autograd.grad(ours(problem, BlockPlan(60)), problem.X, create_graph=True)
 
 

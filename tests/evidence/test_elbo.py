@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from mvlvm.evidence import Elbo, WeightedElbo
-from mvlvm.evidence import elbo as latent_kl
+from mvlvm.evidence import Elbo, WeightedElbo, latent_kl
 from tests.mixtures import normal, uniform
 from tests.oracles import diagonal_normal_kl
 

@@ -6,7 +6,7 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from mvlvm.evidence import log_evidence
-from mvlvm.evidence.missing_entries import hidden_log_evidence
+from mvlvm.evidence.missing_entries import observed_evidence_bound
 from tests.mixtures import normal, uniform
 
 # Both sides of F = N, and the seam itself.
@@ -44,7 +44,7 @@ def settle(Y, hidden, Phi, s, steps=200):
     Z = Y.masked_fill(hidden, 0.0)
     values = []
     for _ in range(steps):
-        value, Z = hidden_log_evidence(Z, hidden, Phi, s)
+        value, Z = observed_evidence_bound(Z, hidden, Phi, s)
         values.append(value.item())
     return values, Z
 
@@ -54,7 +54,7 @@ def test_the_bound_is_below_the_evidence_of_the_observed_entries_for_any_guess(p
     evidence, _ = exact(*problem)
     for spread in (0.0, 1.0, 10.0):
         guessed = torch.where(hidden, spread * normal(Y.shape, generator), Y)
-        assert hidden_log_evidence(guessed, hidden, Phi, s).value < evidence
+        assert observed_evidence_bound(guessed, hidden, Phi, s).value < evidence
 
 
 def test_every_step_raises_the_bound_and_leads_to_the_conditional_means(problem):
@@ -92,7 +92,7 @@ def test_one_hidden_entry_in_a_column_costs_nothing(generator):
 
 def test_without_gaps_it_is_the_evidence(problem):
     Y, hidden, Phi, s = problem
-    bound = hidden_log_evidence(Y, torch.zeros_like(hidden), Phi, s)
+    bound = observed_evidence_bound(Y, torch.zeros_like(hidden), Phi, s)
     torch.testing.assert_close(bound.value, log_evidence(Y, Phi, s), rtol=1e-12, atol=0.0)
 
 
@@ -101,14 +101,14 @@ def test_gradient_is_that_of_finite_differences(problem):
     _, hidden, Phi, s = problem
     _, Z = settle(*problem)
     inputs = [Phi.clone().requires_grad_(), s.clone().requires_grad_()]
-    assert torch.autograd.gradcheck(lambda Phi, s: hidden_log_evidence(Z, hidden, Phi, s).value, inputs)
+    assert torch.autograd.gradcheck(lambda Phi, s: observed_evidence_bound(Z, hidden, Phi, s).value, inputs)
 
 
 def test_gradient_is_that_of_the_exact_bound_at_its_guesses(problem):
     """Autograd through the bound as the head of the file has it, with the guesses that a step arrives at."""
     Y, hidden, Phi, s = problem
     inputs = Phi.clone().requires_grad_(), s.clone().requires_grad_()
-    value, Z = hidden_log_evidence(Y.masked_fill(hidden, 0.0), hidden, *inputs)
+    value, Z = observed_evidence_bound(Y.masked_fill(hidden, 0.0), hidden, *inputs)
     P = torch.linalg.inv(covariance(*inputs))
     slow = (
         log_density(Z, P) + 0.5 * (hidden.sum(dim=1) * (2 * torch.pi / P.diagonal()).log()).sum()
@@ -120,7 +120,7 @@ def test_gradient_is_that_of_the_exact_bound_at_its_guesses(problem):
 
 def test_small_noise_gives_no_negative_precision(generator):
     Y, hidden, Phi, s = draw_problem(60, 20, 3, 0.3, generator, noise_variance=1e-8)
-    value, Z = hidden_log_evidence(Y.masked_fill(hidden, 0.0), hidden, Phi.float(), s)
+    value, Z = observed_evidence_bound(Y.masked_fill(hidden, 0.0), hidden, Phi.float(), s)
     assert torch.isfinite(value)
     assert torch.isfinite(Z).all()
 
@@ -128,10 +128,10 @@ def test_small_noise_gives_no_negative_precision(generator):
 def test_second_differentiation_is_refused(problem):
     Y, hidden, Phi, s = problem
     Phi = Phi.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(hidden_log_evidence(Y, hidden, Phi, s).value, Phi, create_graph=False)
+    (gradient,) = torch.autograd.grad(observed_evidence_bound(Y, hidden, Phi, s).value, Phi, create_graph=False)
     assert gradient.shape == Phi.shape
-    with pytest.raises(RuntimeError, match="hidden_log_evidence can be differentiated once"):
-        torch.autograd.grad(hidden_log_evidence(Y, hidden, Phi, s).value, Phi, create_graph=True)
+    with pytest.raises(RuntimeError, match="observed_evidence_bound can be differentiated once"):
+        torch.autograd.grad(observed_evidence_bound(Y, hidden, Phi, s).value, Phi, create_graph=True)
 
 
 def log_density(Z, P):

@@ -10,8 +10,8 @@ from mvlvm.errors import NumericalError
 from mvlvm.evidence.collapsed import log_evidence
 from mvlvm.evidence.weight_space import (
     column_weights,
-    function_values,
-    natural_step,
+    function_moments,
+    natural_gradient_step,
     weight_space_evidence,
     weights_kl,
 )
@@ -44,8 +44,8 @@ def problem(name, generator, *, N=30, F=6, M=3):
     return likelihood, Phi, Y, anywhere(F, M, generator)
 
 
-def evaluate(likelihood, Phi, Y, weights, **times):
-    return weight_space_evidence(Phi, weights, partial(likelihood.expected_log_density, Y), likelihood, **times)
+def evaluate(likelihood, Phi, Y, weights, **row_weight):
+    return weight_space_evidence(Phi, weights, partial(likelihood.expected_log_density, Y), likelihood, **row_weight)
 
 
 def climb(likelihood, Phi, Y, weights, *, rate, steps):
@@ -54,7 +54,7 @@ def climb(likelihood, Phi, Y, weights, *, rate, steps):
     for _ in range(steps):
         value, slopes = evaluate(likelihood, Phi, Y, weights)
         values.append(value.item())
-        weights = natural_step(weights, Phi, slopes, rate=rate)
+        weights = natural_gradient_step(weights, Phi, slopes, rate=rate)
     return [*values, evaluate(likelihood, Phi, Y, weights)[0].item()], weights
 
 
@@ -90,7 +90,7 @@ def test_one_step_ends_in_the_optimum_of_a_gaussian_view_that_is_near(generator)
     best = torch.as_tensor(np.linalg.solve(A, (Phi.T @ Y).numpy()))
     near = far._replace(mean=best + 0.1 * normal((6, 3), generator))
     assert (Phi @ (near.mean - best)).abs().max() < 1, "no farther than a step may go"
-    weights = natural_step(near, Phi, evaluate(likelihood, Phi, Y, near)[1], rate=1.0)
+    weights = natural_gradient_step(near, Phi, evaluate(likelihood, Phi, Y, near)[1], rate=1.0)
     np.testing.assert_allclose(weights.mean.numpy(), best.numpy(), rtol=0.0, atol=1e-10)
     for S in covariances(weights):
         np.testing.assert_allclose(S.numpy(), s * np.linalg.inv(A), rtol=0.0, atol=1e-10)
@@ -105,7 +105,7 @@ def test_bound_is_its_definition(name, generator):
 
 def test_function_values_and_divergence_are_those_of_the_normal_posteriors(generator):
     weights, Phi = anywhere(4, 3, generator), normal((5, 4), generator)
-    mean, variance = function_values(weights, Phi)
+    mean, variance = function_moments(weights, Phi)
     kl = 0.0
     for m, S in enumerate(covariances(weights)):
         posterior = torch.distributions.MultivariateNormal(weights.mean[:, m], S)
@@ -170,7 +170,7 @@ def test_at_the_end_the_slope_by_the_means_of_the_weights_is_zero(name, generato
     bound = plain_bound(likelihood, Phi, Y, mean, covariances(weights))
     (slope,) = torch.autograd.grad(bound, mean)
     # counts of very different size make the last steps short
-    assert slope.abs().max() < (1e-2 if name == "poisson" else 1e-6) * (Phi.T @ before.by_mean).abs().max()
+    assert slope.abs().max() < (1e-2 if name == "poisson" else 1e-6) * (Phi.T @ before.grad_mean).abs().max()
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "poisson", "gaussian"])
@@ -242,10 +242,12 @@ def test_times_are_rows_that_are_there_so_often(name, generator):
     times = torch.randint(1, 4, (30,), generator=generator)
     repeated = [values.repeat_interleave(times, dim=0) for values in (Phi, Y)]
     expected, many = evaluate(likelihood, *repeated, weights)
-    got, few = evaluate(likelihood, Phi, Y, weights, times=times[:, None].double())
+    got, few = evaluate(likelihood, Phi, Y, weights, row_weight=times[:, None].double())
     torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-10)
     # the next step is the same, too
-    steps = [natural_step(weights, rows, slopes, rate=0.5) for rows, slopes in ((repeated[0], many), (Phi, few))]
+    steps = [
+        natural_gradient_step(weights, rows, slopes, rate=0.5) for rows, slopes in ((repeated[0], many), (Phi, few))
+    ]
     for m in range(3):
         S = [covariances(step)[m] for step in steps]
         torch.testing.assert_close(S[1], S[0], rtol=0.0, atol=1e-10)
@@ -260,13 +262,13 @@ def test_halves_of_the_rows_that_count_twice_are_right_on_average(generator):
     values, gradients, ahead = [], [], []
     for half in combinations(range(6), 3):
         rows = list(half)
-        value, of_half = evaluate(likelihood, Phi[rows], Y[rows], weights, times=2.0)
+        value, of_half = evaluate(likelihood, Phi[rows], Y[rows], weights, row_weight=2.0)
         values.append(value.item())
         gradients.append(torch.autograd.grad(value, inputs))
-        ahead.append(Phi[rows].T @ of_half.by_mean)
+        ahead.append(Phi[rows].T @ of_half.grad_mean)
     assert np.ptp(values) > 1
     assert np.mean(values) == pytest.approx(whole.item(), rel=1e-12)
-    torch.testing.assert_close(torch.stack(ahead).mean(dim=0), Phi.T @ slopes.by_mean, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(torch.stack(ahead).mean(dim=0), Phi.T @ slopes.grad_mean, rtol=1e-10, atol=1e-10)
     for parts, expected in zip(zip(*gradients, strict=True), torch.autograd.grad(whole, inputs), strict=True):
         torch.testing.assert_close(torch.stack(parts).mean(dim=0), expected, rtol=1e-10, atol=1e-10)
 
@@ -274,7 +276,7 @@ def test_halves_of_the_rows_that_count_twice_are_right_on_average(generator):
 def test_a_step_moves_no_function_value_far(generator):
     likelihood, Phi, _, weights = problem("poisson", generator)
     Y = torch.full((30, 3), 1e6, dtype=torch.float64)
-    moved = natural_step(weights, Phi, evaluate(likelihood, Phi, Y, weights)[1], rate=1.0)
+    moved = natural_gradient_step(weights, Phi, evaluate(likelihood, Phi, Y, weights)[1], rate=1.0)
     assert (Phi @ (moved.mean - weights.mean)).abs().amax(dim=0).tolist() == pytest.approx([1.0] * 3)
 
 
@@ -283,4 +285,4 @@ def test_features_that_are_not_finite_are_refused_with_advice(value, generator):
     likelihood, Phi, Y, weights = problem("poisson", generator)
     Phi[3, 2] = value
     with pytest.raises(NumericalError, match=r"NaN or infinite.*dtype='float64'"):
-        natural_step(weights, Phi, evaluate(likelihood, Phi, Y, weights)[1], rate=0.5)
+        natural_gradient_step(weights, Phi, evaluate(likelihood, Phi, Y, weights)[1], rate=0.5)

@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from mvlvm.init import hot_deck as lent_views
 from mvlvm.init.graph_embedding import graph_starts
 from mvlvm.init.hot_deck import lend_views
-from mvlvm.linalg.randomized_svd import JoinedColumns
+from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 from tests.gpu import needs_gpu
 
 
@@ -28,7 +28,7 @@ def who_has(n=60):
 
 
 def alike(parts):
-    return JoinedColumns(parts, [1.0] * len(parts))
+    return ConcatenatedMatrix(parts, [1.0] * len(parts))
 
 
 def lent(parts, present):

@@ -106,12 +106,12 @@ def test_without_variance_f_is_known(function, name, generator):
     mean.requires_grad_()
     variance = torch.zeros(N, M, dtype=torch.float64, requires_grad=True)
     density, exact = getattr(likelihood, function)(case.Y, mean, variance), likelihood.log_density(case.Y, mean)
-    by_mean, by_variance = torch.autograd.grad(density.sum(), (mean, variance))
+    grad_mean, grad_variance = torch.autograd.grad(density.sum(), (mean, variance))
     (first,) = torch.autograd.grad(exact.sum(), mean, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), mean)
     # the slope by v at v = 0 is l'' / 2 for E l, and (l'' + l'^2) / 2 for log E exp(l)
     curvature = second / 2 if function == "expected_log_density" else (second + first.square()) / 2
-    results = {"value": (density, exact), "by mean": (by_mean, first), "by variance": (by_variance, curvature)}
+    results = {"value": (density, exact), "by mean": (grad_mean, first), "by variance": (grad_variance, curvature)}
     for derivative, (found, expected) in results.items():
         error = np.abs(plain(found - expected))
         assert (error <= tolerance(name, derivative) + 1e-8 * np.abs(plain(expected))).all()

@@ -6,15 +6,15 @@ import torch
 
 from mvlvm.errors import NumericalError
 from mvlvm.linalg.cholesky import (
-    FeaturesSide,
-    SamplesSide,
+    DenseCovariance,
+    WoodburyCovariance,
     add_to_diagonal,
     cholesky,
     factor,
     factor_covariance,
-    factor_features_side,
-    factor_samples_side,
-    inverse_of_lower,
+    factor_dense,
+    factor_woodbury,
+    invert_lower_triangular,
 )
 from tests.mixtures import normal
 from tests.oracles import printed_woodbury_inverse
@@ -67,10 +67,10 @@ def positive_definite(n, generator):
     return root @ root.T
 
 
-@pytest.mark.parametrize(("F", "n_leaves"), [(1, None), (7, None), (12, 1), (12, 2), (12, 4), (64, 8)])
-def test_a_triangle_times_its_inverse_is_the_identity(F, n_leaves, generator):
+@pytest.mark.parametrize(("F", "n_blocks"), [(1, None), (7, None), (12, 1), (12, 2), (12, 4), (64, 8)])
+def test_a_triangle_times_its_inverse_is_the_identity(F, n_blocks, generator):
     L = normal((F, F), generator).tril() + 3 * torch.eye(F, dtype=torch.float64)
-    inverse = inverse_of_lower(L, n_leaves)
+    inverse = invert_lower_triangular(L, n_blocks)
     torch.testing.assert_close(inverse @ L, torch.eye(F, dtype=torch.float64), rtol=0.0, atol=1e-9)
     assert torch.equal(inverse, inverse.tril())
 
@@ -90,14 +90,14 @@ def test_adding_to_the_diagonal_is_differentiable_by_what_is_added(generator):
 def test_identities_of_the_low_rank_covariance_hold(generator):
     """What the head of lowrank.py says of K = Phi Phi' + s I."""
     K, Phi, s = low_rank(generator)
-    side = factor_features_side(Phi, s)
+    side = factor_woodbury(Phi, s)
     (N, F), K_inverse, A_inverse = Phi.shape, torch.linalg.inv(K), torch.linalg.inv(Phi.T @ Phi + s * eye(4))
     torch.testing.assert_close(side.A.log_det + (N - F) * s.log(), torch.logdet(K), rtol=1e-12, atol=0.0)
     torch.testing.assert_close((eye(N) - Phi @ A_inverse @ Phi.T) / s, K_inverse, rtol=0.0, atol=1e-12)
     torch.testing.assert_close(Phi @ A_inverse, K_inverse @ Phi, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("factor_side", [factor_features_side, factor_samples_side])
+@pytest.mark.parametrize("factor_side", [factor_woodbury, factor_dense])
 def test_either_side_solves_with_the_covariance(factor_side, generator):
     K, Phi, s = low_rank(generator)
     side, Y, K_inverse = factor_side(Phi, s), normal((12, 3), generator), torch.linalg.inv(K)
@@ -112,8 +112,8 @@ def test_either_side_solves_with_the_covariance(factor_side, generator):
 
 def test_the_smaller_side_is_taken(generator):
     s = torch.tensor(0.5, dtype=torch.float64)
-    assert isinstance(factor_covariance(normal((5, 4), generator), s), FeaturesSide)
-    assert isinstance(factor_covariance(normal((5, 5), generator), s), SamplesSide)
+    assert isinstance(factor_covariance(normal((5, 4), generator), s), WoodburyCovariance)
+    assert isinstance(factor_covariance(normal((5, 5), generator), s), DenseCovariance)
 
 
 def test_printed_woodbury_inverse_is_wrong(generator):

@@ -1,6 +1,6 @@
 import torch
 
-from mvlvm.linalg.conjugate_gradient import solve_side_by_side
+from mvlvm.linalg.conjugate_gradient import batched_conjugate_gradient
 from tests.mixtures import normal
 
 
@@ -13,14 +13,14 @@ def test_every_column_is_solved_with_its_own_matrix(generator):
     def apply(B):
         return torch.einsum("mfg,gm->fm", matrices, B)
 
-    found = solve_side_by_side(apply, C, precondition=torch.linalg.inv(matrices.mean(dim=0)))
+    found = batched_conjugate_gradient(apply, C, preconditioner=torch.linalg.inv(matrices.mean(dim=0)))
     torch.testing.assert_close(found, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_a_column_of_zeros_stays_zero_beside_others(generator):
     C = normal((5, 2), generator)
     C[:, 0] = 0
-    found = solve_side_by_side(lambda B: 2 * B, C, precondition=torch.eye(5, dtype=torch.float64))
+    found = batched_conjugate_gradient(lambda B: 2 * B, C, preconditioner=torch.eye(5, dtype=torch.float64))
     torch.testing.assert_close(found, C / 2, rtol=1e-12, atol=0.0)
 
 
@@ -31,5 +31,5 @@ def test_a_perfect_guess_needs_no_step(generator):
         calls.append(1)
         return 2 * B
 
-    solve_side_by_side(apply, normal((5, 2), generator), precondition=torch.eye(5, dtype=torch.float64) / 2)
+    batched_conjugate_gradient(apply, normal((5, 2), generator), preconditioner=torch.eye(5, dtype=torch.float64) / 2)
     assert len(calls) == 1

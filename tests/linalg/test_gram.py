@@ -5,13 +5,13 @@ import torch
 
 from mvlvm.linalg import gram as row_products
 from mvlvm.linalg.gram import (
-    _leading_bits,
+    _veltkamp_high,
     add_lower_gram,
-    has_tf32,
     lower_gram,
-    on_tf32_grid,
-    row_product,
-    split_product,
+    round_to_tf32,
+    split_precision_matmul,
+    supports_tf32,
+    transposed_matmul,
 )
 from tests.gpu import needs_gpu
 from tests.mixtures import normal
@@ -36,26 +36,26 @@ def test_rows_are_summed_over_whatever_the_blocks(n_rows, by_column, generator, 
     monkeypatch.setattr(row_products, "_ROWS", 40)
     A, B = (torch.randn((n_rows, width), generator=generator, dtype=torch.float64) for width in (5, 3))
     A = A.T.contiguous().T if by_column else A
-    torch.testing.assert_close(row_product(A, B), torch.einsum("nf,nr->fr", A, B))
+    torch.testing.assert_close(transposed_matmul(A, B), torch.einsum("nf,nr->fr", A, B))
 
 
 def test_sums_over_many_float32_rows_keep_six_digits(generator):
     A = 1 + torch.rand((1_000_000, 2), generator=generator)
-    torch.testing.assert_close(row_product(A, A), A.double().T @ A.double(), rtol=1e-6, atol=0.0)
+    torch.testing.assert_close(transposed_matmul(A, A), A.double().T @ A.double(), rtol=1e-6, atol=0.0)
 
 
 def test_rounded_numbers_have_eleven_bits_and_are_the_nearest_of_them(generator):
     values = torch.randn(10_000, generator=generator) * 10.0 ** torch.randint(-20, 20, (10_000,), generator=generator)
-    rounded = on_tf32_grid(values)
+    rounded = round_to_tf32(values)
     mantissa, _ = torch.frexp(rounded.double())
     assert torch.equal(mantissa * 2**11, (mantissa * 2**11).round())
     assert ((rounded - values).abs() <= 2.0**-11 * rounded.abs().maximum(values.abs())).all()
-    assert torch.equal(on_tf32_grid(rounded), rounded)
+    assert torch.equal(round_to_tf32(rounded), rounded)
 
 
 def test_rounding_has_no_preferred_direction(generator):
     values = 1 + torch.rand(100_000, generator=generator)
-    assert abs((on_tf32_grid(values) - values).double().mean()) < 5 * 2.0**-10 / 12**0.5 / 100_000**0.5
+    assert abs((round_to_tf32(values) - values).double().mean()) < 5 * 2.0**-10 / 12**0.5 / 100_000**0.5
 
 
 @pytest.mark.parametrize("added", [False, True])
@@ -63,23 +63,23 @@ def test_products_on_a_processor_are_plain(added, generator):
     A, B = torch.randn((3, 4), generator=generator), torch.randn((4, 5), generator=generator)
     into = torch.ones(3, 5) if added else torch.full((3, 5), torch.nan)
     expected = A @ B + (1.0 if added else 0.0)
-    torch.testing.assert_close(split_product(A, B, into, add=added), expected)
+    torch.testing.assert_close(split_precision_matmul(A, B, into, add=added), expected)
     torch.testing.assert_close(into, expected)
-    assert not has_tf32(B)
+    assert not supports_tf32(B)
 
 
 @needs_gpu
 def test_split_products_on_a_gpu_are_as_precise_as_float32(generator):
-    A, B = torch.randn((200, 300), generator=generator), on_tf32_grid(torch.randn((300, 5000), generator=generator))
+    A, B = torch.randn((200, 300), generator=generator), round_to_tf32(torch.randn((300, 5000), generator=generator))
     exact = A.double() @ B.double()
     into = torch.empty((200, 5000), device="cuda")
-    error = (split_product(A.cuda(), B.cuda(), into).cpu().double() - exact).abs().max()
+    error = (split_precision_matmul(A.cuda(), B.cuda(), into).cpu().double() - exact).abs().max()
     plain = (A.cuda() @ B.cuda()).cpu().double().sub(exact).abs().max()
     assert error <= 3 * plain
 
 
 def test_both_ways_of_rounding_agree_but_for_ties(generator):
     A = torch.randn((300, 300), generator=generator)
-    difference = (_leading_bits(A) - on_tf32_grid(A)).abs()
+    difference = (_veltkamp_high(A) - round_to_tf32(A)).abs()
     assert (difference > 0).float().mean() < 1e-3
-    assert torch.equal(on_tf32_grid(_leading_bits(A)), _leading_bits(A))
+    assert torch.equal(round_to_tf32(_veltkamp_high(A)), _veltkamp_high(A))

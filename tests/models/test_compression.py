@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from mvlvm.evidence.collapsed import Cut, log_evidence
-from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, evidence_from_latents
+from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
+from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
 from mvlvm.models import compression
 from mvlvm.models.compression import Compressed, energy_of, find_directions
 from mvlvm.spectral.features import Frequencies
@@ -42,7 +42,7 @@ def test_a_sketch_finds_the_leading_directions_of_large_views(generator, monkeyp
 
 
 def evidence(target, X, frequencies, noise):
-    return evidence_from_latents(target, X, frequencies, torch.tensor(noise, dtype=DOUBLE), BlockPlan(50)).item()
+    return blocked_log_evidence(target, X, frequencies, torch.tensor(noise, dtype=DOUBLE), BlockPlan(50)).item()
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.3, 2.0])
@@ -74,10 +74,10 @@ def test_the_samples_side_takes_cut_views_too(generator):
     Y, Phi, s = fading(8, 30, generator), normal((8, 20), generator), torch.tensor(0.3, dtype=DOUBLE)
     basis = find_directions(Y, DOUBLE).basis[:, :4]
     kept = Y @ basis
-    below = log_evidence(kept, Phi, s, Cut(26, energy_of(Y) - energy_of(kept)))
+    below = log_evidence(kept, Phi, s, TruncatedColumns(26, energy_of(Y) - energy_of(kept)))
     assert below < log_evidence(Y, Phi, s)
     all_of_it = Y @ find_directions(Y, DOUBLE).basis
-    same = log_evidence(all_of_it, Phi, s, Cut(30 - all_of_it.shape[1], 0.0))
+    same = log_evidence(all_of_it, Phi, s, TruncatedColumns(30 - all_of_it.shape[1], 0.0))
     torch.testing.assert_close(same, log_evidence(Y, Phi, s), rtol=1e-10, atol=0.0)
 
 
@@ -86,8 +86,8 @@ def test_the_noise_decides_how_much_is_cut(generator):
     view = Compressed(Y, share=0.05, dtype=DOUBLE)
     for noise in (1.0, 0.1, 0.01, 0.1, 1.0):
         view.cut(noise)
-        assert view.target.cut <= 0.05 * noise * Y.numel()
-        assert view.target.cut + energy_of(view.target.Y) == pytest.approx(energy_of(Y))
+        assert view.target.truncated_energy <= 0.05 * noise * Y.numel()
+        assert view.target.truncated_energy + energy_of(view.target.Y) == pytest.approx(energy_of(Y))
         assert view.target.energy == pytest.approx(energy_of(Y))
         assert view.target.n_columns == 100
     view.cut(1.0)
@@ -119,4 +119,6 @@ def test_wide_views_keep_no_more_directions_than_rows(N, M, noise, generator):
     assert view.target.Y.shape == (N, view.n_kept)
     assert view.n_kept <= N
     assert view.target.n_columns == M
-    torch.testing.assert_close(view.target.Y @ view.target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * view.target.cut + 1e-9)
+    torch.testing.assert_close(
+        view.target.Y @ view.target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * view.target.truncated_energy + 1e-9
+    )

@@ -107,8 +107,8 @@ def test_model_has_what_was_asked_for_in_the_precision_of_the_start(dtype, gener
 
 def test_model_starts_at_the_documented_noise_and_spread(generator):
     model = build_model(normal((6, 3), generator), {"rna": ViewPlan("ngsm", 2)}, n_points=7, generator=generator)
-    assert model.feature_views[0].noise_variance.item() == pytest.approx(defaults.START_NOISE_VARIANCE, rel=1e-6)
-    assert model.latent.std.max().item() == pytest.approx(defaults.START_LATENT_STD, rel=1e-6)
+    assert model.feature_views[0].noise_variance.item() == pytest.approx(defaults.INITIAL_NOISE_VARIANCE, rel=1e-6)
+    assert model.latent.std.max().item() == pytest.approx(defaults.INITIAL_LATENT_STD, rel=1e-6)
 
 
 DIMENSIONS = Dimensions(2, {"rna": 1, "image": 2})

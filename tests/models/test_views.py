@@ -7,7 +7,7 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.errors import NumericalError
-from mvlvm.evidence.weight_space import natural_step, weight_space_evidence
+from mvlvm.evidence.weight_space import natural_gradient_step, weight_space_evidence
 from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson, StudentT
 from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
@@ -155,7 +155,7 @@ def long_run(view, seen, X, steps=400):
         expected = partial(view.likelihood.expected_log_density, seen.entries)
         for _ in range(steps):
             bound, slopes = weight_space_evidence(Phi, weights, expected, view.likelihood)
-            weights = natural_step(weights, Phi, slopes, rate=0.3)
+            weights = natural_gradient_step(weights, Phi, slopes, rate=0.3)
     return bound, weights, Phi
 
 

@@ -4,7 +4,7 @@ import torch
 
 from mvlvm.linalg.cuda import Workspace
 from mvlvm.spectral import SpectralPoints, random_features
-from mvlvm.spectral.blocks import feature_block, pull_back, stacked
+from mvlvm.spectral.blocks import feature_block, features_vjp, stack_frequencies
 from mvlvm.spectral.features import Frequencies, envelope_form
 from tests.mixtures import draw_points, normal, random_mixture
 from tests.oracles import printed_features
@@ -21,7 +21,7 @@ ALPHA = torch.tensor([0.3, 0.9], dtype=torch.float64)
 
 def test_envelope_form_has_the_gram_matrix_of_the_printed_features(points, generator):
     X = normal((7, 3), generator)
-    Phi = feature_block(X, envelope_form(points, ALPHA), with_slopes=False).Phi.numpy()
+    Phi = feature_block(X, envelope_form(points, ALPHA), with_grad=False).Phi.numpy()
     printed = printed_features(X.numpy(), points.w1.numpy(), points.w2.numpy(), ALPHA.numpy())
     np.testing.assert_allclose(Phi @ Phi.T, printed @ printed.T, rtol=0.0, atol=1e-12)
 
@@ -36,7 +36,7 @@ def test_tied_points_have_no_envelope(generator):
 def test_block_has_the_features_of_its_rows(points, scaled, generator):
     X = normal((7, 3), generator)
     scale = normal((7,), generator).abs() if scaled else None
-    block = feature_block(X, envelope_form(points, ALPHA), with_slopes=True, row_scale=scale)
+    block = feature_block(X, envelope_form(points, ALPHA), with_grad=True, row_scale=scale)
     expected = random_features(X, points, ALPHA) * (1.0 if scale is None else scale[:, None])
     torch.testing.assert_close(block.Phi, expected, rtol=1e-12, atol=1e-14)
     assert torch.equal(block.in_double(Workspace()), block.Phi)
@@ -55,12 +55,12 @@ def test_pulled_back_slopes_are_those_of_automatic_differentiation(points, scale
     carrier = X @ frequencies.carrier.T
     Phi = torch.cat([height * torch.cos(carrier), height * torch.sin(carrier)], dim=1)
     inputs = [X, *(part for part in frequencies if part is not None)]
-    by_X, *by_frequencies, by_amplitude = torch.autograd.grad((Phi * G).sum(), inputs)
+    grad_X, *grad_frequencies, grad_amplitude = torch.autograd.grad((Phi * G).sum(), inputs)
 
     with torch.no_grad():
-        block = feature_block(X, frequencies, with_slopes=True, row_scale=scale)
-        ours, slopes = pull_back(block, G, X, frequencies)
-    torch.testing.assert_close(ours, by_X, rtol=1e-11, atol=1e-13)
-    torch.testing.assert_close(slopes.frequencies, torch.cat(by_frequencies), rtol=1e-11, atol=1e-13)
-    torch.testing.assert_close(slopes.amplitude, by_amplitude, rtol=1e-11, atol=1e-13)
-    assert stacked(frequencies).shape == slopes.frequencies.shape
+        block = feature_block(X, frequencies, with_grad=True, row_scale=scale)
+        ours, slopes = features_vjp(block, G, X, frequencies)
+    torch.testing.assert_close(ours, grad_X, rtol=1e-11, atol=1e-13)
+    torch.testing.assert_close(slopes.frequencies, torch.cat(grad_frequencies), rtol=1e-11, atol=1e-13)
+    torch.testing.assert_close(slopes.amplitude, grad_amplitude, rtol=1e-11, atol=1e-13)
+    assert stack_frequencies(frequencies).shape == slopes.frequencies.shape

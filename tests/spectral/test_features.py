@@ -4,7 +4,7 @@ import torch
 
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.spectral import SpectralPoints, expected_features, random_features
-from mvlvm.spectral.features import features_and_slopes
+from mvlvm.spectral.features import features_and_jacobian
 from tests.mixtures import draw_points, normal, random_mixture
 from tests.monte_carlo import assert_mean
 from tests.oracles import printed_features
@@ -73,7 +73,7 @@ def test_slopes_are_those_of_automatic_differentiation(D, generator):
     points = draw_points(density, 5, generator)
     # the features of a row depend on that row alone, so that the sum over rows has every row's own derivatives
     expected = torch.autograd.functional.jacobian(lambda Z: random_features(Z, points, density.alpha).sum(dim=0), X)
-    Phi, slopes = features_and_slopes(X, points, density.alpha)
+    Phi, slopes = features_and_jacobian(X, points, density.alpha)
     torch.testing.assert_close(Phi, random_features(X, points, density.alpha), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(slopes, expected.permute(2, 1, 0), rtol=1e-12, atol=1e-12)
 
@@ -81,7 +81,7 @@ def test_slopes_are_those_of_automatic_differentiation(D, generator):
 def test_slopes_are_those_of_finite_differences(generator):
     density, X = random_mixture(2, 2, generator), normal((6, 2), generator)
     points, step = draw_points(density, 5, generator), 1e-5
-    _, slopes = features_and_slopes(X, points, density.alpha)
+    _, slopes = features_and_jacobian(X, points, density.alpha)
     assert slopes.dtype == torch.float64
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (random_features(X + sign * step * direction, points, density.alpha) for sign in (1, -1))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mvlvm.linalg.cuda import Workspace
-from mvlvm.spectral.blocks import feature_block, pull_back
+from mvlvm.spectral.blocks import feature_block, features_vjp
 from mvlvm.spectral.features import Frequencies
 from tests.gpu import needs_gpu
 
@@ -28,15 +28,15 @@ def test_fused_kernels_compute_what_the_plain_ones_do(N, D, tied, weighed, gener
     G = torch.randn((2 * K, N), generator=generator).T
     there = Frequencies(*(on("cuda", part) for part in frequencies))
     block = feature_block(X.double(), Frequencies(*(None if p is None else p.double() for p in frequencies)),
-                          with_slopes=True, row_scale=None if scale is None else scale.double())  # fmt: skip
-    fused = feature_block(X.cuda(), there, with_slopes=True, row_scale=on("cuda", scale))
+                          with_grad=True, row_scale=None if scale is None else scale.double())  # fmt: skip
+    fused = feature_block(X.cuda(), there, with_grad=True, row_scale=on("cuda", scale))
     torch.testing.assert_close(fused.Phi.cpu().double(), block.Phi, rtol=0.0, atol=2e-5)
     torch.testing.assert_close(fused.in_double(Workspace()), fused.Phi.double(), rtol=0.0, atol=0.0)
 
     doubles = Frequencies(*(None if p is None else p.double() for p in frequencies))
-    by_X, slopes = pull_back(block, G.double(), X.double(), doubles)
-    fused_by_X, fused_slopes = pull_back(fused, G.cuda(), X.cuda(), there)
-    for ours, right in zip((fused_by_X, *fused_slopes), (by_X, *slopes), strict=True):
+    grad_X, slopes = features_vjp(block, G.double(), X.double(), doubles)
+    fused_grad_X, fused_slopes = features_vjp(fused, G.cuda(), X.cuda(), there)
+    for ours, right in zip((fused_grad_X, *fused_slopes), (grad_X, *slopes), strict=True):
         difference = torch.linalg.vector_norm(ours.cpu().double() - right)
         assert difference <= 1e-5 * torch.linalg.vector_norm(right)
 
@@ -44,6 +44,6 @@ def test_fused_kernels_compute_what_the_plain_ones_do(N, D, tied, weighed, gener
 def test_angles_of_thousands_are_no_less_precise_than_float32_can_tell(generator):
     X = 1000 * torch.randn((1, 5000), generator=generator).T
     frequencies = Frequencies(torch.ones(1, 1), None, torch.ones(1))
-    Phi = feature_block(X.cuda(), Frequencies(*(on("cuda", p) for p in frequencies)), with_slopes=False).Phi.cpu()
+    Phi = feature_block(X.cuda(), Frequencies(*(on("cuda", p) for p in frequencies)), with_grad=False).Phi.cpu()
     expected = torch.cat([X.double().cos(), X.double().sin()], dim=1)
     torch.testing.assert_close(Phi.double(), expected, rtol=0.0, atol=1e-6)

@@ -60,7 +60,7 @@ class ExactProcess(nn.Module):
     def __init__(self, kernel: AbstractLearnedKernel) -> None:
         super().__init__()
         self.kernel = kernel
-        start = raw_positive(defaults.START_NOISE_VARIANCE)
+        start = raw_positive(defaults.INITIAL_NOISE_VARIANCE)
         self.raw_noise_variance = nn.Parameter(torch.tensor(start, dtype=torch.float64))
 
     @property

@@ -49,7 +49,7 @@ class ProcessStack(nn.Module):
             for _ in range(n_layers - 1)
         )
         self.last = SparseProcess(Z, n_columns)
-        start = raw_positive(defaults.START_NOISE_VARIANCE)
+        start = raw_positive(defaults.INITIAL_NOISE_VARIANCE)
         self.raw_noise_variance = nn.Parameter(torch.tensor(start, dtype=torch.float64))
 
     @property

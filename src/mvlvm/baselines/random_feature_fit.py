@@ -63,7 +63,9 @@ def sample(
     rng = np.random.default_rng(seed)
     X = pca_start([torch.from_numpy(Y) for Y in Ys], chain.n_components).numpy()
     prior = view_prior(chain.n_components)
-    draws = [first_draw(chain.n_points, chain.n_components, Y.shape[1], defaults.START_NOISE_VARIANCE, rng) for Y in Ys]
+    draws = [
+        first_draw(chain.n_points, chain.n_components, Y.shape[1], defaults.INITIAL_NOISE_VARIANCE, rng) for Y in Ys
+    ]
     kept, noises = [], []
     with row_bar(chain.max_iter, "Sampling") if chain.verbose else nullcontext(_show_nothing) as advance:
         for i in range(chain.max_iter):

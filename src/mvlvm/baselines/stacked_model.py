@@ -35,7 +35,7 @@ class StackedModel(nn.Module):
         self, X: Float[Tensor, "N D"], Z: Float[Tensor, "U D"], widths: Sequence[int], n_layers: int
     ) -> None:  # fmt: skip
         super().__init__()
-        self.latent = GaussianLatent(X.double(), defaults.START_LATENT_STD)
+        self.latent = GaussianLatent(X.double(), defaults.INITIAL_LATENT_STD)
         self.stacks = nn.ModuleList(ProcessStack(Z, width, n_layers) for width in widths)
 
     @property
@@ -85,7 +85,7 @@ class StackedModel(nn.Module):
         with torch.no_grad():
             fits = [pairwise_row_log_density(Y, *stack.predicted(X)) for stack, Y in zip(stacks, Ys, strict=True)]
         best = torch.stack(fits).sum(dim=0).argmax(dim=1)
-        latent = GaussianLatent(X[best], defaults.START_LATENT_STD)
+        latent = GaussianLatent(X[best], defaults.INITIAL_LATENT_STD)
         rows = torch.arange(len(latent.mean))
         raise_bound(
             latent, lambda draws: rows_bound(latent, stacks, Ys, rows, noise_of_all_rows(draws)),

@@ -87,8 +87,8 @@ class NaiveModel(nn.Module):
         self.points_shape = (2, n_mixtures, n_points, n_components)
         self.generator = torch.Generator(device=device).manual_seed(seed)
         self.mean = nn.Parameter(pca_start(Ys, n_components))
-        self.raw_std = nn.Parameter(torch.full_like(self.mean, raw_positive(defaults.START_LATENT_STD)))
-        self.raw_noise = nn.Parameter(self.mean.new_full((len(Ys),), raw_positive(defaults.START_NOISE_VARIANCE)))
+        self.raw_std = nn.Parameter(torch.full_like(self.mean, raw_positive(defaults.INITIAL_LATENT_STD)))
+        self.raw_noise = nn.Parameter(self.mean.new_full((len(Ys),), raw_positive(defaults.INITIAL_NOISE_VARIANCE)))
         mixtures = [SpectralMixture(n_mixtures, n_components, self.generator) for _ in Ys]
         self.mixtures = nn.ModuleList(mixtures).to(device, torch.float64)
         self.optimiser = torch.optim.Adam(self.parameters(), lr=learning_rate)

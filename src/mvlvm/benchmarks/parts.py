@@ -25,7 +25,7 @@ PARTS = {
     "factorisations": ("cholesky", "triangular", "linalg", "potrf", "potri", "trsm", "trtri", "getrf", "syevd"),
     "products": ("::mm", "addmm", "bmm", "baddbmm", "matmul", "gemm", "syrk", "cutlass", "xmma", "::dot", "gemv",
                  "::mv", "addmv"),
-    "features": ("cos", "sin", "triton", "fused", "features_kernel", "pull_back"),
+    "features": ("cos", "sin", "triton", "fused", "features_kernel", "features_vjp"),
     "draws": ("normal", "rand", "philox", "distribution"),
     "copies": ("copy", "memcpy", "memset", "::to", "clone", "cat", "fill", "zero", "empty", "contiguous"),
 }  # fmt: skip

@@ -20,22 +20,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.cholesky import Covariance, Solved, factor_covariance
+from mvlvm.linalg.cholesky import Covariance, CovarianceSolution, factor_covariance
 from mvlvm.shapes import Scalar
 
 
-class Cut(NamedTuple):
+class TruncatedColumns(NamedTuple):
     """Columns of a view that are left out of Y and taken for noise: how many, and the sum of their squares."""
 
     n_columns: int
     energy: float
 
 
-NOTHING_CUT = Cut(0, 0.0)
+NO_TRUNCATION = TruncatedColumns(0, 0.0)
 
 
 def log_evidence(
-    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar, cut: Cut = NOTHING_CUT
+    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar, cut: TruncatedColumns = NO_TRUNCATION
 ) -> Scalar:
     r"""Give $\sum_m \log N(y_m | 0, \Phi \Phi^\top + s I)$ in float64, differentiable once [eq:gaussian_elbo_estimate].
 
@@ -57,21 +57,23 @@ class Slopes(NamedTuple):
     """The log evidence and its gradients by Phi and s; the one by Y is -R."""
 
     value: Scalar
-    by_Phi: Float[Tensor, "N F"]
-    by_s: Scalar
+    grad_Phi: Float[Tensor, "N F"]
+    grad_s: Scalar
 
 
-def evaluate(K: Covariance, U: Float[Tensor, "N F"], solved: Solved, s: Scalar, cut: Cut = NOTHING_CUT) -> Slopes:
+def evaluate(
+    K: Covariance, U: Float[Tensor, "N F"], solved: CovarianceSolution, s: Scalar, cut: TruncatedColumns = NO_TRUNCATION
+) -> Slopes:
     """Put the log evidence and its gradients together, with U = K^-1 Phi."""
     N, M, R = len(solved.R), solved.R.shape[1] + cut.n_columns, solved.R
     return Slopes(
         value=-0.5 * (M * K.log_det + solved.squares.sum() + cut.energy / s + N * M * math.log(2 * math.pi)),
-        by_Phi=torch.addmm(-M * U, R, solved.Phi_R.T),
-        by_s=0.5 * (R.square().sum() + cut.energy / s**2 - M * K.inverse_trace),
+        grad_Phi=torch.addmm(-M * U, R, solved.Phi_R.T),
+        grad_s=0.5 * (R.square().sum() + cut.energy / s**2 - M * K.inverse_trace),
     )
 
 
-def refuse_second_derivative(function: str) -> None:
+def forbid_double_backward(function: str) -> None:
     """Keep torch from giving a second derivative without this function's part, as its own decorator would."""
     if torch.is_grad_enabled():
         raise RuntimeError(
@@ -84,16 +86,16 @@ class _LogEvidence(torch.autograd.Function):
     """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
 
     @staticmethod
-    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor, cut: Cut) -> Tensor:
+    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor, cut: TruncatedColumns) -> Tensor:
         s = noise_variance.double()
         K = factor_covariance(Phi.double(), s)
         solved = K.solve(Y.double())
-        value, by_Phi, by_s = evaluate(K, K.inverse_features(), solved, s, cut)
-        by_Y = -solved.R.to(Y) if ctx.needs_input_grad[0] else None
-        ctx.save_for_backward(by_Y, by_Phi.to(Phi), by_s.to(noise_variance))
+        value, grad_Phi, grad_s = evaluate(K, K.inverse_features(), solved, s, cut)
+        grad_Y = -solved.R.to(Y) if ctx.needs_input_grad[0] else None
+        ctx.save_for_backward(grad_Y, grad_Phi.to(Phi), grad_s.to(noise_variance))
         return value
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        refuse_second_derivative("log_evidence")
+        forbid_double_backward("log_evidence")
         return *(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors), None

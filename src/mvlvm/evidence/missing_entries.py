@@ -27,21 +27,21 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mvlvm.evidence.collapsed import evaluate, refuse_second_derivative
-from mvlvm.linalg.cholesky import Covariance, Solved, factor_covariance
+from mvlvm.evidence.collapsed import evaluate, forbid_double_backward
+from mvlvm.linalg.cholesky import Covariance, CovarianceSolution, factor_covariance
 from mvlvm.shapes import Scalar
 
 
-class HiddenBound(NamedTuple):
+class ObservedEvidenceBound(NamedTuple):
     """The bound, and the guesses for the hidden entries at which it was taken."""
 
     value: Scalar
     Z: Float[Tensor, "N M"]
 
 
-def hidden_log_evidence(
+def observed_evidence_bound(
     Z: Float[Tensor, "N M"], hidden: Bool[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar
-) -> HiddenBound:
+) -> ObservedEvidenceBound:
     """Improve the guesses for the hidden entries by one step, and bound the log evidence of the observed ones there.
 
     The bound is in float64 and differentiable once by Phi and s. Costs O(N F min(N, F) + N M F).
@@ -55,7 +55,7 @@ def hidden_log_evidence(
     Raises:
         NumericalError: the covariance cannot be factored.
     """
-    return HiddenBound(*_HiddenEvidence.apply(Z, hidden, Phi, noise_variance))  # pyright: ignore[reportGeneralTypeIssues]
+    return ObservedEvidenceBound(*_ObservedEvidenceBound.apply(Z, hidden, Phi, noise_variance))  # pyright: ignore[reportGeneralTypeIssues]
 
 
 def precision_diagonal(Phi: Float[Tensor, "N F"], U: Float[Tensor, "N F"], s: Scalar) -> Float[Tensor, " N"]:
@@ -66,21 +66,21 @@ def precision_diagonal(Phi: Float[Tensor, "N F"], U: Float[Tensor, "N F"], s: Sc
 
 def _improve(
     Z: Float[Tensor, "N M"], hidden: Bool[Tensor, "N M"], K: Covariance, precision: Float[Tensor, " N"]
-) -> tuple[Float[Tensor, "N M"], Solved]:
+) -> tuple[Float[Tensor, "N M"], CovarianceSolution]:
     """Step along d = -(P Z) / P_nn at the hidden entries, to the best point of that line in every column."""
     at_start = K.solve(Z)
     d = torch.where(hidden, -at_start.R / precision[:, None], 0.0)
     along = K.solve(d)
     slope, curvature = -(d * at_start.R).sum(dim=0), along.squares
     step = torch.where(curvature > 0, slope / curvature.clamp_min(torch.finfo(d.dtype).tiny), 0.0)
-    return Z + step * d, Solved(
+    return Z + step * d, CovarianceSolution(
         R=at_start.R + step * along.R,
         Phi_R=at_start.Phi_R + step * along.Phi_R,
         squares=at_start.squares - step * slope,  # the least value of the parabola
     )
 
 
-class _HiddenEvidence(torch.autograd.Function):
+class _ObservedEvidenceBound(torch.autograd.Function):
     """Joins the value and its analytic gradient by Phi and s; the guesses are constants of a step."""
 
     @staticmethod
@@ -90,15 +90,15 @@ class _HiddenEvidence(torch.autograd.Function):
         U = K.inverse_features()
         precision, n_hidden = precision_diagonal(Phi64, U, s), hidden.sum(dim=1).double()
         improved, solved = _improve(Z.double(), hidden, K, precision)
-        value, by_Phi, by_s = evaluate(K, U, solved, s)
+        value, grad_Phi, grad_s = evaluate(K, U, solved, s)
         DU = (n_hidden / precision)[:, None] * U
-        by_Phi = by_Phi + (DU - U @ (Phi64.T @ DU)) / s
-        by_s = by_s + 0.5 * (n_hidden * (precision - U.square().sum(dim=1)) / (s * precision)).sum()
-        ctx.save_for_backward(by_Phi.to(Phi), by_s.to(noise_variance))
+        grad_Phi = grad_Phi + (DU - U @ (Phi64.T @ DU)) / s
+        grad_s = grad_s + 0.5 * (n_hidden * (precision - U.square().sum(dim=1)) / (s * precision)).sum()
+        ctx.save_for_backward(grad_Phi.to(Phi), grad_s.to(noise_variance))
         ctx.mark_non_differentiable(improved)
         return value + 0.5 * (n_hidden * (2 * math.pi / precision).log()).sum(), improved
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        refuse_second_derivative("hidden_log_evidence")
+        forbid_double_backward("observed_evidence_bound")
         return None, None, *(gradient.to(by) * by for by in ctx.saved_tensors)

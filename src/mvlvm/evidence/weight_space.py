@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
-from mvlvm.linalg.precomputed_grad import with_known_slopes
+from mvlvm.linalg.precomputed_grad import attach_gradients
 from mvlvm.shapes import Scalar
 
 # A step moves no f by more than this. Curvatures of counts grow like e^f, and a step that trusts them overshoots.
@@ -52,12 +52,12 @@ class ColumnWeights(NamedTuple):
     spread: Float[Tensor, "F M"]
 
 
-class ValueSlopes(NamedTuple):
+class LikelihoodGradients(NamedTuple):
     """The sum of expected log densities, and its slopes by every mean and every variance of f."""
 
     value: Scalar
-    by_mean: Float[Tensor, "N M"]
-    by_variance: Float[Tensor, "N M"]
+    grad_mean: Float[Tensor, "N M"]
+    grad_variance: Float[Tensor, "N M"]
 
 
 def column_weights(
@@ -80,7 +80,7 @@ def column_weights(
     return ColumnWeights(mean, shared, scale, basis, 1 / (1 + eigenvalues.clamp_min(0)[:, None] * scale))
 
 
-def function_values(
+def function_moments(
     weights: ColumnWeights, Phi: Float[Tensor, "N F"]
 ) -> tuple[Float[Tensor, "N M"], Float[Tensor, "N M"]]:
     """Give means and variances of f."""
@@ -98,8 +98,8 @@ def weight_space_evidence(
     expected: Expected,
     likelihood: nn.Module,
     *,
-    times: Float[Tensor, "N 1"] | float = 1.0,
-) -> tuple[Scalar, ValueSlopes]:
+    row_weight: Float[Tensor, "N 1"] | float = 1.0,
+) -> tuple[Scalar, LikelihoodGradients]:
     """Bound the log evidence at given posteriors of the weights.
 
     Args:
@@ -107,24 +107,24 @@ def weight_space_evidence(
         weights: the posteriors; constants of the gradient.
         expected: the expected log densities of the view's entries.
         likelihood: whose parameters `expected` reads; the bound is differentiable by them and by Phi.
-        times: how often each row counts, as a weight or because it stands for rows that are not here.
+        row_weight: how often each row counts, as a weight or because it stands for rows that are not here.
 
     Returns:
-        The bound, and the slopes of its first part, from which `natural_step` goes on.
+        The bound, and the slopes of its first part, from which `natural_gradient_step` goes on.
     """
-    mean, variance = function_values(weights, Phi)
+    mean, variance = function_moments(weights, Phi)
     parameters = list(likelihood.parameters())
     with torch.enable_grad():
         at = [values.detach().requires_grad_() for values in (mean, variance)]
-        value = (times * expected(at[0], at[1])).sum()
-        by_mean, by_variance, *by_parameters = torch.autograd.grad(value, [*at, *parameters])
-    slopes = ValueSlopes(value.detach(), by_mean, by_variance)
-    known = (by_mean, by_variance, *by_parameters)
-    return with_known_slopes(slopes.value, known, (mean, variance, *parameters)) - weights_kl(weights), slopes
+        value = (row_weight * expected(at[0], at[1])).sum()
+        grad_mean, grad_variance, *grad_parameters = torch.autograd.grad(value, [*at, *parameters])
+    slopes = LikelihoodGradients(value.detach(), grad_mean, grad_variance)
+    known = (grad_mean, grad_variance, *grad_parameters)
+    return attach_gradients(slopes.value, known, (mean, variance, *parameters)) - weights_kl(weights), slopes
 
 
-def natural_step(
-    weights: ColumnWeights, Phi: Float[Tensor, "N F"], slopes: ValueSlopes, *, rate: float
+def natural_gradient_step(
+    weights: ColumnWeights, Phi: Float[Tensor, "N F"], slopes: LikelihoodGradients, *, rate: float
 ) -> ColumnWeights:
     """Move the posteriors along the natural gradient of the bound, some way towards the optimum of its quadratic model.
 
@@ -134,7 +134,7 @@ def natural_step(
         slopes: at `weights`.
         rate: 1 goes all the way; less averages over the draws of several steps.
     """
-    curvature = (-2 * slopes.by_variance).clamp_min(_LEAST_CURVATURE)
+    curvature = (-2 * slopes.grad_variance).clamp_min(_LEAST_CURVATURE)
     # columns have a mean of one: how certain the weights are is all in H, and can be averaged over steps
     by_row, by_column = curvature.mean(dim=1, keepdim=True), curvature.mean(dim=0) / curvature.mean()
     moved = column_weights(
@@ -142,7 +142,7 @@ def natural_step(
         torch.lerp(weights.shared, Phi.T @ (by_row * Phi), rate),
         torch.lerp(weights.scale, by_column, rate),
     )
-    gradient = Phi.T @ slopes.by_mean - weights.mean
+    gradient = Phi.T @ slopes.grad_mean - weights.mean
     direction = moved.basis @ (moved.spread * (moved.basis.T @ gradient))
     along = Phi @ direction
     # rows and columns describe the curvature only roughly, so every column goes as far as its own entries say

@@ -25,7 +25,7 @@ from mvlvm.errors import ViewError
 from mvlvm.init.hot_deck import lend_views
 from mvlvm.init.knn_graph import MOST_DIRECTIONS, Graph, nearest_among, neighbour_graph
 from mvlvm.init.pca import of_unit_norm, principal_scores, uncorrelated
-from mvlvm.linalg.randomized_svd import JoinedColumns
+from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 # With more rows than this, these many are drawn to be mapped, and the others are put between the nearest of them. The
 # eigenvalues of a large graph crowd together, and iterations that are to tell them apart find something else.
@@ -153,7 +153,7 @@ def graph_starts(
     if not present.all():
         filled = lend_views(filled, present)
     if not known.all():
-        filled = JoinedColumns([Y[known] for Y in filled.parts], filled.factors)
+        filled = ConcatenatedMatrix([Y[known] for Y in filled.parts], filled.factors)
     scores = principal_scores(filled, n_components, at_most=max(MOST_DIRECTIONS, n_components))
     Z = scores.float()
     # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound

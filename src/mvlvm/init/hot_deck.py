@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm.init.knn_graph import BLOCK, MOST_DIRECTIONS, squared_distances
-from mvlvm.linalg.randomized_svd import JoinedColumns
+from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 
-def lend_views(filled: JoinedColumns, present: Bool[Tensor, "N V"]) -> JoinedColumns:
+def lend_views(filled: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
     """Give views in which rows do not lie apart from others by what they lack, each divided by its norm.
 
     A row keeps what it was filled with where no row that has the view has another in common with it. A view of which
@@ -31,11 +31,11 @@ def lend_views(filled: JoinedColumns, present: Bool[Tensor, "N V"]) -> JoinedCol
             nearest, is_near = _nearest_lenders(scores, present, borrowers, lenders)
             parts[view] = parts[view].clone()
             parts[view][borrowers[is_near]] = filled.parts[view][nearest[is_near]]
-    return JoinedColumns(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
+    return ConcatenatedMatrix(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
 
 
 def _scores(Y: Float[Tensor, "N M"], factor: float) -> Float[Tensor, "N d"]:
-    left, singular_values = JoinedColumns([Y], [factor]).leading_left_vectors(MOST_DIRECTIONS)
+    left, singular_values = ConcatenatedMatrix([Y], [factor]).leading_left_vectors(MOST_DIRECTIONS)
     return (left * singular_values).float()
 
 

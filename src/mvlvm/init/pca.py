@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mvlvm.errors import ViewError
 from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.linalg.randomized_svd import JoinedColumns
+from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 from mvlvm.row_blocks import row_blocks
 
 # An axis with less than this share of a view's strongest is one that the view does not use.
@@ -127,7 +127,7 @@ def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float
     return _turned(_components(filled, n_components), filled)
 
 
-def principal_scores(filled: JoinedColumns, n_components: int, *, at_most: int) -> Float[Tensor, "N d"]:
+def principal_scores(filled: ConcatenatedMatrix, n_components: int, *, at_most: int) -> Float[Tensor, "N d"]:
     """Give rows by their coordinates along the leading principal components of all views.
 
     Args:
@@ -143,7 +143,7 @@ def principal_scores(filled: JoinedColumns, n_components: int, *, at_most: int) 
     return (left * singular_values)[:, singular_values > RANK_TOLERANCE * singular_values[0]]
 
 
-def uncorrelated(X: Float[Tensor, "N D"], filled: JoinedColumns) -> Float[Tensor, "N D"]:
+def uncorrelated(X: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[Tensor, "N D"]:
     """Scale the columns of any start to unit variance, each without what it shares with those before it.
 
     They are turned where `turned_start` would turn them.
@@ -155,7 +155,7 @@ def uncorrelated(X: Float[Tensor, "N D"], filled: JoinedColumns) -> Float[Tensor
     return _turned(torch.linalg.qr(X - X.mean(dim=0)).Q, filled)
 
 
-def _turned(left: Float[Tensor, "N D"], filled: JoinedColumns) -> Float[Tensor, "N D"]:
+def _turned(left: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[Tensor, "N D"]:
     return unit_variance(turn_towards_views(left, filled.parts) if left.shape[1] > _MOST_TO_LOOK_AT else left)
 
 
@@ -165,7 +165,7 @@ def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
-def _components(filled: JoinedColumns, n_components: int, *, or_else: str = _OR_ELSE) -> Float[Tensor, "N D"]:
+def _components(filled: ConcatenatedMatrix, n_components: int, *, or_else: str = _OR_ELSE) -> Float[Tensor, "N D"]:
     left, singular_values = filled.leading_left_vectors(n_components)
     _check_rank(singular_values, n_components, or_else)
     return left
@@ -193,13 +193,13 @@ def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float
     return tuple(Y * factor for Y, factor in zip(filled.parts, filled.factors, strict=True))
 
 
-def of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> JoinedColumns:
+def of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> ConcatenatedMatrix:
     """Put views side by side, each divided by its norm; those with gaps are filled as in `complete_views`."""
     factors = [1 / _norm(Y) for Y in Ys]
     if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):
-        return JoinedColumns(Ys, factors)
+        return ConcatenatedMatrix(Ys, factors)
     Z = torch.cat([Y * factor for Y, factor in zip(Ys, factors, strict=True)], dim=1)
-    return JoinedColumns(_completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1), [1.0] * len(Ys))
+    return ConcatenatedMatrix(_completed(Z, rank).split([Y.shape[1] for Y in Ys], dim=1), [1.0] * len(Ys))
 
 
 def _norm(Y: Float[Tensor, "N M"]) -> float:
@@ -223,4 +223,4 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
 
 def leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
     """Give the first left singular vectors and values, see `linalg/randomized_svd.py`."""
-    return JoinedColumns([Z], [1.0]).leading_left_vectors(n)
+    return ConcatenatedMatrix([Z], [1.0]).leading_left_vectors(n)

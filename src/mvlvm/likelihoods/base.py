@@ -53,10 +53,10 @@ class AbstractDensities(nn.Module, ABC):
 
     def _split(self, Y: Tensor, like: Tensor) -> tuple[Bool[Tensor, "N M"], Float[Tensor, "N M"]]:
         """Tell which entries were seen, and fill the others with 0, which every likelihood allows."""
-        seen = self._seen(Y)
+        seen = self._observed(Y)
         return seen, torch.where(seen, Y, 0.0).to(like)
 
-    def _seen(self, Y: Tensor) -> Bool[Tensor, "N M"]:
+    def _observed(self, Y: Tensor) -> Bool[Tensor, "N M"]:
         return ~torch.isnan(Y)
 
     @abstractmethod
@@ -112,7 +112,7 @@ class AbstractLikelihood(AbstractDensities):
 
     def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
         """Give the number of observations among the entries."""
-        return sum(int(self._seen(Y[rows]).sum()) for rows in row_blocks(*Y.shape))
+        return sum(int(self._observed(Y[rows]).sum()) for rows in row_blocks(*Y.shape))
 
     def describe(self) -> dict[str, Tensor]:
         """Give the parameters by name, in plain units; a likelihood without any gives none."""

@@ -31,7 +31,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
-from mvlvm.linalg.precomputed_grad import with_known_slopes
+from mvlvm.linalg.precomputed_grad import attach_gradients
 
 # What is left out of sums and integrals is about exp(-_DIGITS) = 8e-10.
 _DIGITS = 21.0
@@ -46,7 +46,7 @@ _LARGEST_VARIANCE = 256.0
 def expected_logsumexp(mean: Float[Tensor, "N C"], variance: Float[Tensor, "N C"]) -> Float[Tensor, " N"]:
     """Give E log sum_c exp(f_c) over f_c ~ N(mean, variance), differentiable once by both."""
     value, *slopes = _evaluate(mean.detach(), variance.detach())
-    return with_known_slopes(value, slopes, (mean, variance))
+    return attach_gradients(value, slopes, (mean, variance))
 
 
 class SoftmaxMoments(NamedTuple):
@@ -58,11 +58,11 @@ class SoftmaxMoments(NamedTuple):
 
 def softmax_moments(mean: Float[Tensor, "N C"], variance: Float[Tensor, "N C"]) -> SoftmaxMoments:
     """Give E softmax_c(f) and Var softmax_c(f) over f_c ~ N(mean, variance)."""
-    _, by_mean, by_variance = _evaluate(mean.detach(), variance.detach())
+    _, grad_mean, grad_variance = _evaluate(mean.detach(), variance.detach())
     # what the quadrature leaves out is shared among the classes
-    share = by_mean.clamp(min=0.0)
+    share = grad_mean.clamp(min=0.0)
     share = share / share.sum(dim=1, keepdim=True)
-    return SoftmaxMoments(share, (share - 2 * by_variance - share.square()).clamp(min=0.0))
+    return SoftmaxMoments(share, (share - 2 * grad_variance - share.square()).clamp(min=0.0))
 
 
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -75,8 +75,8 @@ def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     sums = _plan(min(largest, _LARGEST_VARIANCE), n_classes, mean)
     n_rows = max(1, _PORTION // (n_classes * len(sums.t)))
     parts = [_evaluate_rows(m, v, sums) for m, v in zip(mean.split(n_rows), variance.split(n_rows), strict=True)]
-    value, by_mean, by_variance = (torch.cat(part) for part in zip(*parts, strict=True))
-    return value / k[:, 0], by_mean, k * by_variance
+    value, grad_mean, grad_variance = (torch.cat(part) for part in zip(*parts, strict=True))
+    return value / k[:, 0], grad_mean, k * grad_variance
 
 
 class _Sums(NamedTuple):
@@ -168,7 +168,7 @@ class Categorical(AbstractLikelihood):
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
         """Give the logarithms of the classes' shares, at least half a row each, with mean zero."""
-        share, rows = column_means(torch.where(self._seen(Y), Y, torch.nan))
+        share, rows = column_means(torch.where(self._observed(Y), Y, torch.nan))
         f = torch.maximum(share, 0.5 / rows).log()
         return f - f.mean()
 
@@ -186,9 +186,9 @@ class Categorical(AbstractLikelihood):
 
     def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
         """Give the number of rows with a class."""
-        return int(self._seen(Y)[:, 0].sum())
+        return int(self._observed(Y)[:, 0].sum())
 
-    def _seen(self, Y: Tensor) -> Bool[Tensor, "N M"]:
+    def _observed(self, Y: Tensor) -> Bool[Tensor, "N M"]:
         whole = ~torch.isnan(Y).any(dim=1, keepdim=True)
         return (whole & (Y != 0).any(dim=1, keepdim=True)).expand_as(Y)
 

@@ -30,7 +30,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.precomputed_grad import with_known_slopes
+from mvlvm.linalg.precomputed_grad import attach_gradients
 
 # Standard deviations between nodes, and how many nodes lie on either side.
 _STEP = 0.4
@@ -114,24 +114,24 @@ _PORTION = 2**15
 def expected_softplus(mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
     """Give E log(1 + e^f) over f ~ N(mean, variance), differentiable once by both."""
     value, *slopes = _evaluate(mean.detach(), variance.detach())
-    return with_known_slopes(value, slopes, (mean, variance))
+    return attach_gradients(value, slopes, (mean, variance))
 
 
 def logistic_moments(
     mean: Float[Tensor, "*s"], variance: Float[Tensor, "*s"]
 ) -> tuple[Float[Tensor, "*s"], Float[Tensor, "*s"]]:
     """Give E sigma(f) and Var sigma(f) over f ~ N(mean, variance)."""
-    _, by_mean, by_variance = _evaluate(mean.detach(), variance.detach())
+    _, grad_mean, grad_variance = _evaluate(mean.detach(), variance.detach())
     # sigma^2 = sigma - sigma'; at variance 0 the difference is zero up to the error of the mixture
-    return by_mean, (by_mean - 2 * by_variance - by_mean.square()).clamp(min=0.0)
+    return grad_mean, (grad_mean - 2 * grad_variance - grad_mean.square()).clamp(min=0.0)
 
 
 def _evaluate(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Give E softplus, E sigma and E sigma' / 2."""
     pairs = zip(mean.reshape(-1).split(_PORTION), variance.reshape(-1).split(_PORTION), strict=True)
     parts = [_evaluate_portion(some_mean, some_variance) for some_mean, some_variance in pairs]
-    value, by_mean, by_variance = (torch.cat(part).reshape(mean.shape) for part in zip(*parts, strict=True))
-    return value, by_mean, by_variance
+    value, grad_mean, grad_variance = (torch.cat(part).reshape(mean.shape) for part in zip(*parts, strict=True))
+    return value, grad_mean, grad_variance
 
 
 def _evaluate_portion(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -146,7 +146,7 @@ def _evaluate_portion(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, T
         z.square_().neg_().exp_().mul_(inverse)  # sqrt(2 pi) phi(z) / q
         density.add_(z, alpha=weight / math.sqrt(2 * math.pi))
         spread.add_(z, alpha=weight * square / math.sqrt(2 * math.pi))
-    by_mean = signs.mul_(0.5).add_(0.5)
+    grad_mean = signs.mul_(0.5).add_(0.5)
     # sum of p q phi(z) = sum of p (c^2 + v) phi(z) / q
-    value = spread.addcmul_(density, variance).addcmul_(mean, by_mean)
-    return value, by_mean, density.mul_(0.5)
+    value = spread.addcmul_(density, variance).addcmul_(mean, grad_mean)
+    return value, grad_mean, density.mul_(0.5)

@@ -38,7 +38,9 @@ class Gaussian(AbstractLikelihood):
         mean, count = column_means(Y)
         squares = sum(((Y[rows] - mean).square().nansum(dim=0) for rows in row_blocks(*Y.shape)), 0.0 * mean)
         variance = (squares / count).mean().item()
-        likelihood = cls(defaults.START_NOISE_VARIANCE * variance if variance > 0 else defaults.START_NOISE_VARIANCE)
+        likelihood = cls(
+            defaults.INITIAL_NOISE_VARIANCE * variance if variance > 0 else defaults.INITIAL_NOISE_VARIANCE
+        )
         return likelihood.to(Y.dtype).to(Y.device)
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:

@@ -34,7 +34,7 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.likelihoods.base import AbstractLikelihood, Response
-from mvlvm.linalg.precomputed_grad import with_known_slopes
+from mvlvm.linalg.precomputed_grad import attach_gradients
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 
@@ -48,7 +48,7 @@ _PORTION = 2**15
 def expected_log_one_plus_square(d: Float[Tensor, "*s"], w: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
     """Give E log(1 + x^2) over x ~ N(d, w), differentiable once by both."""
     value, *slopes = _evaluate(d.detach(), w.detach())
-    return with_known_slopes(value, slopes, (d, w))
+    return attach_gradients(value, slopes, (d, w))
 
 
 def _evaluate(d: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -56,15 +56,15 @@ def _evaluate(d: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     nodes = _nodes(d.square(), w)
     pairs = zip(d.reshape(-1).split(_PORTION), w.reshape(-1).split(_PORTION), strict=True)
     parts = [_evaluate_portion(some_d, some_w, nodes) for some_d, some_w in pairs]
-    value, by_d, by_w = (torch.cat(part).reshape(d.shape) for part in zip(*parts, strict=True))
-    return value, by_d, by_w
+    value, grad_d, grad_w = (torch.cat(part).reshape(d.shape) for part in zip(*parts, strict=True))
+    return value, grad_d, grad_w
 
 
 def _evaluate_portion(d: Tensor, w: Tensor, nodes: list[float]) -> tuple[Tensor, Tensor, Tensor]:
     """Sum over the nodes in place. The reference exp(-a t) gives 1 / (1 + a) to both slopes."""
     squares = d.square()
     a = squares + w
-    value, by_square, by_w = a.log1p(), 1 / (1 + a), 1 / (1 + a)
+    value, grad_square, grad_w = a.log1p(), 1 / (1 + a), 1 / (1 + a)
     k, phi, reference, exponent = (torch.empty_like(a) for _ in range(4))
     for t in nodes:
         torch.mul(w, 2 * t, out=k).add_(1).reciprocal_()
@@ -73,10 +73,10 @@ def _evaluate_portion(d: Tensor, w: Tensor, nodes: list[float]) -> tuple[Tensor,
         torch.sub(exponent, t, out=phi).exp_().mul_(_STEP)
         value.add_(reference).sub_(phi.mul_(torch.sqrt(k, out=k)))
         k.square_()
-        by_square.addcmul_(phi, k, value=t).sub_(reference, alpha=t)
+        grad_square.addcmul_(phi, k, value=t).sub_(reference, alpha=t)
         exponent.mul_(2).add_(1).mul_(k)  # k - 2 t d^2 k^2
-        by_w.addcmul_(phi, exponent, value=t).sub_(reference, alpha=t)
-    return value, by_square.mul_(d).mul_(2), by_w
+        grad_w.addcmul_(phi, exponent, value=t).sub_(reference, alpha=t)
+    return value, grad_square.mul_(d).mul_(2), grad_w
 
 
 def _nodes(squares: Tensor, w: Tensor) -> list[float]:
@@ -163,7 +163,7 @@ class StudentT(AbstractLikelihood):
         """Start where Gaussian views do, with a share of a variance that wild entries do not raise."""
         deviation = (Y - Y.nanmedian(dim=0).values).abs().nanmedian(dim=0).values / _NORMAL_DEVIATION
         variance = deviation.nan_to_num(nan=0.0).square().mean().item()
-        scale = math.sqrt(defaults.START_NOISE_VARIANCE * (variance if variance > 0 else 1.0))
+        scale = math.sqrt(defaults.INITIAL_NOISE_VARIANCE * (variance if variance > 0 else 1.0))
         return cls(scale).to(Y.dtype).to(Y.device)
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:

@@ -63,7 +63,7 @@ def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
 
 
 @dataclass(frozen=True)
-class Factor:
+class CholeskyFactor:
     """A positive definite matrix A = L L', ready to be solved with."""
 
     L: Float[Tensor, "F F"]
@@ -82,20 +82,20 @@ class Factor:
         return torch.cholesky_inverse(self.L)
 
 
-def factor(A: Float[Tensor, "F F"]) -> Factor:
+def factor(A: Float[Tensor, "F F"]) -> CholeskyFactor:
     """Factor a positive definite matrix.
 
     Raises:
         NumericalError: it cannot be factored, see `cholesky`.
     """
-    return Factor(cholesky(A))
+    return CholeskyFactor(cholesky(A))
 
 
 # A GPU solves with one triangle column block by column block; four small ones at a time are three times faster.
 _LEAVES_ON_GPU = 4
 
 
-def inverse_of_lower(L: Float[Tensor, "F F"], n_leaves: int | None = None) -> Float[Tensor, "F F"]:
+def invert_lower_triangular(L: Float[Tensor, "F F"], n_blocks: int | None = None) -> Float[Tensor, "F F"]:
     """Invert a lower triangular matrix.
 
     It may be cut into blocks, those of the diagonal inverted together, and joined in pairs:
@@ -105,14 +105,14 @@ def inverse_of_lower(L: Float[Tensor, "F F"], n_leaves: int | None = None) -> Fl
 
     Args:
         L: the matrix.
-        n_leaves: how many blocks the diagonal is cut into, a power of two; None takes four on a GPU where they are
+        n_blocks: how many blocks the diagonal is cut into, a power of two; None takes four on a GPU where they are
             all of one size, or else one.
     """
     F = len(L)
-    n_leaves = (_LEAVES_ON_GPU if L.is_cuda and F % _LEAVES_ON_GPU == 0 else 1) if n_leaves is None else n_leaves
-    if n_leaves == 1:
+    n_blocks = (_LEAVES_ON_GPU if L.is_cuda and F % _LEAVES_ON_GPU == 0 else 1) if n_blocks is None else n_blocks
+    if n_blocks == 1:
         return torch.linalg.solve_triangular(L, _identity(F, L), upper=False)
-    inverse, width = torch.zeros_like(L), F // n_leaves
+    inverse, width = torch.zeros_like(L), F // n_blocks
     leaves = torch.linalg.solve_triangular(_diagonal_blocks(L, width), _identity(width, L), upper=False)
     _diagonal_blocks(inverse, width).copy_(leaves)
     while width < F:
@@ -133,7 +133,7 @@ def _identity(n: int, like: Tensor) -> Float[Tensor, "n n"]:
     return torch.eye(n, dtype=like.dtype, device=like.device)
 
 
-class Solved(NamedTuple):
+class CovarianceSolution(NamedTuple):
     """What comes of solving with K."""
 
     R: Float[Tensor, "N M"]  # K^-1 Y
@@ -142,12 +142,12 @@ class Solved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FeaturesSide:
+class WoodburyCovariance:
     """K through A, cheaper when F < N."""
 
     Phi: Float[Tensor, "N F"]
     s: Float[Tensor, ""]
-    A: Factor
+    A: CholeskyFactor
     A_inverse: Float[Tensor, "F F"]
 
     @property
@@ -166,19 +166,19 @@ class FeaturesSide:
         """Give K^-1 Phi."""
         return self.Phi @ self.A_inverse
 
-    def solve(self, Y: Float[Tensor, "N M"]) -> Solved:
+    def solve(self, Y: Float[Tensor, "N M"]) -> CovarianceSolution:
         """Solve with K."""
         B = self.A.solve(self.Phi.T @ Y)
         R = torch.addmm(Y, self.Phi, B, alpha=-1) / self.s
-        return Solved(R, B, self.s * R.square().sum(dim=0) + B.square().sum(dim=0))
+        return CovarianceSolution(R, B, self.s * R.square().sum(dim=0) + B.square().sum(dim=0))
 
 
 @dataclass(frozen=True)
-class SamplesSide:
+class DenseCovariance:
     """K itself, cheaper when F >= N."""
 
     Phi: Float[Tensor, "N F"]
-    K: Factor
+    K: CholeskyFactor
     K_inverse: Float[Tensor, "N N"]
 
     @property
@@ -195,13 +195,13 @@ class SamplesSide:
         """Give K^-1 Phi."""
         return self.K_inverse @ self.Phi
 
-    def solve(self, Y: Float[Tensor, "N M"]) -> Solved:
+    def solve(self, Y: Float[Tensor, "N M"]) -> CovarianceSolution:
         """Solve with K."""
         R = self.K.solve(Y)
-        return Solved(R, self.Phi.T @ R, (Y * R).sum(dim=0))
+        return CovarianceSolution(R, self.Phi.T @ R, (Y * R).sum(dim=0))
 
 
-Covariance = FeaturesSide | SamplesSide
+Covariance = WoodburyCovariance | DenseCovariance
 
 
 def factor_covariance(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> Covariance:
@@ -210,19 +210,19 @@ def factor_covariance(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> Covari
     Raises:
         NumericalError: it cannot be factored.
     """
-    return factor_features_side(Phi, s) if Phi.shape[1] < Phi.shape[0] else factor_samples_side(Phi, s)
+    return factor_woodbury(Phi, s) if Phi.shape[1] < Phi.shape[0] else factor_dense(Phi, s)
 
 
-def factor_features_side(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> FeaturesSide:
+def factor_woodbury(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> WoodburyCovariance:
     """Factor A = Phi' Phi + s I."""
     A = factor(add_to_diagonal(Phi.T @ Phi, s))
-    return FeaturesSide(Phi, s, A, A.inverse())
+    return WoodburyCovariance(Phi, s, A, A.inverse())
 
 
-def factor_samples_side(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> SamplesSide:
+def factor_dense(Phi: Float[Tensor, "N F"], s: Float[Tensor, ""]) -> DenseCovariance:
     """Factor K = Phi Phi' + s I itself."""
     K = factor(add_to_diagonal(Phi @ Phi.T, s))
-    return SamplesSide(Phi, K, K.inverse())
+    return DenseCovariance(Phi, K, K.inverse())
 
 
 def add_to_diagonal(A: Float[Tensor, "F F"], s: Float[Tensor, ""]) -> Float[Tensor, "F F"]:

@@ -10,31 +10,31 @@ _TOLERANCE = 1e-10
 _MOST_STEPS = 500
 
 
-def solve_side_by_side(
+def batched_conjugate_gradient(
     apply: Callable[[Float[Tensor, "F M"]], Float[Tensor, "F M"]],
     C: Float[Tensor, "F M"],
     *,
-    precondition: Float[Tensor, "F F"],
+    preconditioner: Float[Tensor, "F F"],
 ) -> Float[Tensor, "F M"]:
     """Solve A_m b_m = c_m for every column m by preconditioned conjugate gradients.
 
     Args:
         apply: gives A_m b_m for all columns.
         C: the right-hand sides.
-        precondition: roughly the inverse of every A_m, positive definite.
+        preconditioner: roughly the inverse of every A_m, positive definite.
     """
-    B = precondition @ C
+    B = preconditioner @ C
     R = C - apply(B)
-    Z = precondition @ R
+    Z = preconditioner @ R
     D, strength = Z, (R * Z).sum(dim=0)
-    small = _TOLERANCE**2 * (C * (precondition @ C)).sum(dim=0)
+    small = _TOLERANCE**2 * (C * (preconditioner @ C)).sum(dim=0)
     for _ in range(_MOST_STEPS):
         if bool((strength <= small).all()):
             break
         AD = apply(D)
         step = _ratio(strength, (D * AD).sum(dim=0))
         B, R = B + step * D, R - step * AD
-        Z = precondition @ R
+        Z = preconditioner @ R
         before, strength = strength, (R * Z).sum(dim=0)
         D = Z + _ratio(strength, before) * D
     return B

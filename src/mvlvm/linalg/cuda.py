@@ -17,7 +17,7 @@ def is_capturing(device: torch.device) -> bool:
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def side_by_side(calls: Sequence[Callable[[], Tensor]], device: torch.device) -> list[Tensor]:
+def run_concurrently(calls: Sequence[Callable[[], Tensor]], device: torch.device) -> list[Tensor]:
     """Give the results of all calls. While a GPU records, each gets a stream of its own, so that they run in parallel.
 
     Small factorisations leave most of a GPU idle; those of several views fit beside each other.

@@ -42,7 +42,7 @@ def lower_gram(Phi: Float[Tensor, "N F"]) -> Float[Tensor, "F F"]:
 _ROWS = 1024
 
 
-def row_product(A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> Float[Tensor, "F r"]:
+def transposed_matmul(A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> Float[Tensor, "F r"]:
     """Give A' B in float64, all blocks of rows at once, as a GPU likes it."""
     n_blocks = len(A) // _ROWS
     whole = n_blocks * _ROWS
@@ -57,13 +57,13 @@ def row_product(A: Float[Tensor, "N F"], B: Float[Tensor, "N r"]) -> Float[Tenso
 _EXTRA_BITS = 13
 
 
-def has_tf32(values: Tensor) -> bool:
+def supports_tf32(values: Tensor) -> bool:
     """Tell whether products with these numbers may be TF32."""
     return values.is_cuda and values.dtype == torch.float32
 
 
 @contextmanager
-def tf32_products(device: torch.device) -> Iterator[None]:
+def allow_tf32_matmul(device: torch.device) -> Iterator[None]:
     """Let float32 products of a GPU round their factors to TF32, eleven bits, inside this block alone."""
     if device.type != "cuda":
         yield
@@ -76,25 +76,25 @@ def tf32_products(device: torch.device) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def on_tf32_grid(values: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+def round_to_tf32(values: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
     """Round float32 numbers to the nearest that TF32 can hold."""
     bits = values.contiguous().view(torch.int32)
     half = (1 << (_EXTRA_BITS - 1)) - 1 + ((bits >> _EXTRA_BITS) & 1)  # ties go to the even one
     return ((bits + half) & -(1 << _EXTRA_BITS)).view(torch.float32)
 
 
-def split_product(
+def split_precision_matmul(
     A: Float[Tensor, "n k"], B: Float[Tensor, "k m"], into: Float[Tensor, "n m"], *, add: bool = False
 ) -> Float[Tensor, "n m"]:
     """Write A B, or add it; on a GPU A is taken apart, and B is taken to lie on the grid."""
-    if not has_tf32(B):
+    if not supports_tf32(B):
         return into.addmm_(A, B, beta=float(add))
-    coarse = _leading_bits(A)
-    with tf32_products(B.device):
+    coarse = _veltkamp_high(A)
+    with allow_tf32_matmul(B.device):
         return into.addmm_(coarse, B, beta=float(add)).addmm_(A - coarse, B)
 
 
-def _leading_bits(A: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-    """Round as `on_tf32_grid` does, with fewer kernels, numbers that are no larger than 1e34 (Veltkamp)."""
+def _veltkamp_high(A: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """Round as `round_to_tf32` does, with fewer kernels, numbers that are no larger than 1e34 (Veltkamp)."""
     times = A * (2.0**_EXTRA_BITS + 1)
     return times - (times - A)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def with_known_slopes(
+def attach_gradients(
     value: Float[Tensor, "*v"], slopes: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> Float[Tensor, "*v"]:
     """Give a value that can be differentiated once by its inputs.

@@ -19,7 +19,7 @@ _N_TURNS, _N_SPARE = 8, 10
 
 
 @dataclass(frozen=True)
-class JoinedColumns:
+class ConcatenatedMatrix:
     """The N x M matrix Z = [c_1 Y_1, c_2 Y_2, ...].
 
     Attributes:

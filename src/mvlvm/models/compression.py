@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.evidence.collapsed_blocked import Target
-from mvlvm.linalg.gram import has_tf32, on_tf32_grid
+from mvlvm.linalg.gram import round_to_tf32, supports_tf32
 
 # What may be cut by default, as a share of the noise's energy N M s.
 AUTO_SHARE = 0.1
@@ -134,7 +134,7 @@ class Compressed:
         """Say whether a GPU may round columns to what TF32 can hold."""
         if coarse != self._coarse:
             self._coarse = coarse
-            if has_tf32(self.target.Y):
+            if supports_tf32(self.target.Y):
                 self._keep(self.n_kept)
 
     def cut(self, noise_variance: float) -> None:
@@ -159,10 +159,10 @@ class Compressed:
         # columns of zeros change nothing, and a GPU multiplies faster with them
         width = n + (-n % _ALIGNED if self._Y.is_cuda else 0)
         Y = self._Y.new_zeros((N, width), dtype=self._dtype)
-        on_grid = self._coarse and has_tf32(Y)
+        on_grid = self._coarse and supports_tf32(Y)
         for rows in range(0, N, _ROWS):
             block = self._Y[rows : rows + _ROWS].to(self._dtype)
             block = block if basis is None else block @ basis
-            Y[rows : rows + _ROWS, :n] = on_tf32_grid(block) if on_grid else block
+            Y[rows : rows + _ROWS, :n] = round_to_tf32(block) if on_grid else block
         cut = 0.0 if n == M else max(0.0, energy - energy_of(Y))
         self.n_kept, self.target = n, Target(Y, M, energy, cut, self._row_scale, on_grid)

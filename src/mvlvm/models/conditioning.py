@@ -28,7 +28,7 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.linalg.cholesky import add_to_diagonal, factor
-from mvlvm.linalg.conjugate_gradient import solve_side_by_side
+from mvlvm.linalg.conjugate_gradient import batched_conjugate_gradient
 from mvlvm.linalg.gram import add_lower_gram
 from mvlvm.models.data import ObservedView
 from mvlvm.models.spectral_mixture import FeatureMap
@@ -113,5 +113,5 @@ def infer_with_gaps(
     target = Phis[0].new_zeros((Phis[0].shape[1], Y.shape[1]))
     for Phi, rows in product(Phis, blocks):
         target.addmm_(Phi[rows].T, Y[rows].double() * seen[rows], alpha=1 / len(Phis))
-    mean = solve_side_by_side(apply, target, precondition=average_inverse).contiguous()
+    mean = batched_conjugate_gradient(apply, target, preconditioner=average_inverse).contiguous()
     return mean, s * average_inverse, share.mean() / share.clamp_min(1 / len(Y))

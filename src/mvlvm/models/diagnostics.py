@@ -105,7 +105,7 @@ def expected_bound(
     """Average the bound over draws of latents and spectral points, until its standard error is small.
 
     Small is `defaults.BOUND_PRECISION` in nats per entry; there are four draws at least, and at most
-    `defaults.N_DRAWS_BOUND`. Draws of many rows differ less, so large data sets need few.
+    `defaults.MAX_DRAWS_BOUND`. Draws of many rows differ less, so large data sets need few.
 
     Args:
         model: trained.
@@ -115,9 +115,9 @@ def expected_bound(
     """
     model.settle(views, 0)  # the precision that the noise asks for
     values: list[float] = []
-    while len(values) < defaults.N_DRAWS_BOUND:
+    while len(values) < defaults.MAX_DRAWS_BOUND:
         values.append(model.elbo(views, generator).value.item())
-        if len(values) >= defaults.FEWEST_DRAWS_BOUND:
+        if len(values) >= defaults.MIN_DRAWS_BOUND:
             standard_error = statistics.stdev(values) / len(values) ** 0.5
             if standard_error <= defaults.BOUND_PRECISION * n_entries:
                 break

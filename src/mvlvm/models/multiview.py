@@ -18,7 +18,7 @@ from mvlvm import defaults
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.linalg.cuda import side_by_side
+from mvlvm.linalg.cuda import run_concurrently
 from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import MIXTURES
@@ -110,7 +110,7 @@ class MultiViewLVM(nn.Module):
                 partial(view.log_evidence, seen, X.detach() if view.name in mute else X, generator)
                 for view, seen in zip(self.feature_views, views, strict=True)
             ]
-            draws.append(torch.stack(side_by_side(terms, X.device)))
+            draws.append(torch.stack(run_concurrently(terms, X.device)))
         return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())
 
     def settle(self, views: Sequence[ObservedView], n_steps: int) -> Hashable | None:
@@ -158,11 +158,11 @@ def build_model(
     if dimensions is not None:
         for view in views:
             view.mixture.see(dimensions.seen_by(view.name))
-    return MultiViewLVM(GaussianLatent(start, defaults.START_LATENT_STD), views).to(start)
+    return MultiViewLVM(GaussianLatent(start, defaults.INITIAL_LATENT_STD), views).to(start)
 
 
 def _build_view(name: str, plan: ViewPlan, D: int, n_points: int, generator: torch.Generator) -> AbstractView:
     mixture = MIXTURES[plan.kernel](plan.n_mixtures, D, generator)
     if plan.likelihood is None or isinstance(plan.likelihood, Gaussian):
-        return FeatureView(name, mixture, n_points=n_points, noise_variance=defaults.START_NOISE_VARIANCE)
+        return FeatureView(name, mixture, n_points=n_points, noise_variance=defaults.INITIAL_NOISE_VARIANCE)
     return WeightView(name, mixture, plan.likelihood, n_points=n_points, generator=generator)

@@ -13,7 +13,13 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.parameters import correlation, positive, raw_positive
 from mvlvm.spectral.density import BivariateMixture
-from mvlvm.spectral.features import Frequencies, envelope_form, expected_features, features_and_slopes, random_features
+from mvlvm.spectral.features import (
+    Frequencies,
+    envelope_form,
+    expected_features,
+    features_and_jacobian,
+    random_features,
+)
 from mvlvm.spectral.sampling import SpectralPoints, StationaryMixture, stationary_sample, two_step_sample
 
 
@@ -51,7 +57,7 @@ class FeatureMap:
 
     def with_slopes(self, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
         """Give the features of latents, and their derivatives by the latents."""
-        Phi, slopes = features_and_slopes(X, self.points, self.alpha)
+        Phi, slopes = features_and_jacobian(X, self.points, self.alpha)
         return self._with_last(Phi, self.constant), self._with_last(slopes, 0.0)
 
     def double(self) -> "FeatureMap":
@@ -132,7 +138,7 @@ class SpectralMixture(AbstractMixture):
         self.mu2 = _start_means(n_mixtures, n_components, generator)
         self.raw_sigma1 = _start_deviations(n_mixtures, n_components)
         self.raw_sigma2 = _start_deviations(n_mixtures, n_components)
-        self.raw_rho = nn.Parameter(torch.full((n_mixtures,), defaults.START_RAW_RHO))
+        self.raw_rho = nn.Parameter(torch.full((n_mixtures,), defaults.INITIAL_RAW_RHO))
 
     def density(self) -> BivariateMixture:
         """Give the density that the parameters stand for."""
@@ -203,12 +209,12 @@ def _start_weights(n_mixtures: int) -> nn.Parameter:
 
 def _start_means(n_mixtures: int, n_components: int, generator: torch.Generator) -> nn.Parameter:
     shape = (n_mixtures, n_components)
-    return nn.Parameter(defaults.START_MU_SPREAD * torch.randn(shape, generator=generator, device=generator.device))
+    return nn.Parameter(defaults.INITIAL_MU_SPREAD * torch.randn(shape, generator=generator, device=generator.device))
 
 
 def _start_deviations(n_mixtures: int, n_components: int) -> nn.Parameter:
     """Start narrower the more dimensions there are, so that rows look as alike as they do in two."""
-    sigma = defaults.START_SIGMA * min(1.0, 2 / n_components) ** 0.5
+    sigma = defaults.INITIAL_SIGMA * min(1.0, 2 / n_components) ** 0.5
     return nn.Parameter(torch.full((n_mixtures, n_components), raw_positive(sigma)))
 
 

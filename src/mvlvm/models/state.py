@@ -5,8 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.evidence.collapsed import Cut, log_evidence
-from mvlvm.evidence.collapsed_blocked import EXACT_BELOW, BlockPlan, Target, evidence_from_latents
+from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
+from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, BlockPlan, Target, blocked_log_evidence
 from mvlvm.linalg.cuda import Workspace
 from mvlvm.models.compression import Compressed, energy_of
 from mvlvm.models.spectral_mixture import FeatureMap
@@ -66,7 +66,7 @@ class WorkingView:
             noise_variance: as it is now.
             n_steps: steps of training so far; what the noise starts at says nothing about the view.
         """
-        self._exact = noise_variance < EXACT_BELOW
+        self._exact = noise_variance < FLOAT64_NOISE_THRESHOLD
         if self._compressed is not None:
             self._compressed.round_as(coarse=not self._exact)
             if n_steps >= _STEPS_TO_LEARN_NOISE:
@@ -77,9 +77,9 @@ class WorkingView:
         target, frequencies = self.target, features.frequencies()
         n_features = 2 * len(frequencies.amplitude)
         if n_features < len(X):
-            return evidence_from_latents(target, X, frequencies, noise_variance, self._plan(X, n_features))
+            return blocked_log_evidence(target, X, frequencies, noise_variance, self._plan(X, n_features))
         Phi = features(X) if target.row_scale is None else features(X) * target.row_scale[:, None]
-        cut = Cut(target.n_columns - target.Y.shape[1], target.cut)
+        cut = TruncatedColumns(target.n_columns - target.Y.shape[1], target.truncated_energy)
         return log_evidence(target.Y, Phi, noise_variance, cut)
 
     def _plan(self, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:

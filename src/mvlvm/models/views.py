@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.errors import NumericalError
-from mvlvm.evidence.missing_entries import hidden_log_evidence
+from mvlvm.evidence.missing_entries import observed_evidence_bound
 from mvlvm.evidence.weight_space import (
     ColumnWeights,
-    ValueSlopes,
+    LikelihoodGradients,
     column_weights,
-    natural_step,
+    natural_gradient_step,
     weight_space_evidence,
 )
 from mvlvm.likelihoods.base import AbstractLikelihood
@@ -127,7 +127,7 @@ class FeatureView(AbstractView):
             if view.hidden is None:
                 return view.working(X.dtype).log_evidence(view.of(X), features, s) + correction
             Phi = view.weigh(features(view.of(X)))
-            bound = hidden_log_evidence(view.weigh(view.Y), view.hidden, Phi, s)
+            bound = observed_evidence_bound(view.weigh(view.Y), view.hidden, Phi, s)
         view.guess(unweighed(bound.Z, view.weight))
         return bound.value + correction
 
@@ -216,7 +216,7 @@ class WeightView(AbstractView):
         with self.named_in_errors():
             fixed = Phi.detach()
             weights = self._start(view.entries, fixed) if self.weights is None else self.weights
-            weights = natural_step(weights, fixed, self._evaluate(view, fixed, weights)[1], rate=_RATE)
+            weights = natural_gradient_step(weights, fixed, self._evaluate(view, fixed, weights)[1], rate=_RATE)
             bound, _ = self._evaluate(view, Phi, weights)
         if torch.is_grad_enabled():
             self.weights = weights
@@ -235,16 +235,16 @@ class WeightView(AbstractView):
                 Phi = features(seen.of(latent.sample(generator))).double()
                 weights = self._start(seen.entries, Phi) if weights is None else weights
                 _, slopes = self._evaluate(seen, Phi, weights)
-                weights = natural_step(weights, Phi, slopes, rate=2 / (step + 2))
+                weights = natural_gradient_step(weights, Phi, slopes, rate=2 / (step + 2))
         assert weights is not None  # there is at least one step
         return ColumnPosterior(features, *(part.contiguous() for part in (weights.mean, weights.basis, weights.spread)))
 
     def _evaluate(
         self, view: ObservedView, Phi: Float[Tensor, "N F"], weights: ColumnWeights
-    ) -> tuple[Scalar, ValueSlopes]:
+    ) -> tuple[Scalar, LikelihoodGradients]:
         expected = partial(self.likelihood.expected_log_density, view.entries)
         times = 1.0 if view.weight is None else view.weight.to(Phi)[:, None]
-        return weight_space_evidence(Phi, weights, expected, self.likelihood, times=times)
+        return weight_space_evidence(Phi, weights, expected, self.likelihood, row_weight=times)
 
     def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
         """Forget all other latent dimensions; what was known of the weights was about another function."""
@@ -261,4 +261,4 @@ class WeightView(AbstractView):
         sure = sure._replace(spread=torch.zeros_like(sure.spread))
         expected = partial(self.likelihood.expected_log_density, Y)
         _, slopes = weight_space_evidence(Phi, sure, expected, self.likelihood)
-        return natural_step(sure, Phi, slopes, rate=1.0)
+        return natural_gradient_step(sure, Phi, slopes, rate=1.0)

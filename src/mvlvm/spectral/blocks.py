@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.linalg.cuda import Workspace
-from mvlvm.linalg.gram import has_tf32, on_tf32_grid
+from mvlvm.linalg.gram import round_to_tf32, supports_tf32
 from mvlvm.spectral.features import Frequencies
 
 # So thin matrices are multiplied faster column by column.
@@ -52,7 +52,7 @@ class FeatureBlock(NamedTuple):
         return self._replace(double=None)
 
 
-class FrequencySlopes(NamedTuple):
+class FrequencyGradients(NamedTuple):
     """Slopes by frequencies.
 
     Attributes:
@@ -64,7 +64,7 @@ class FrequencySlopes(NamedTuple):
     amplitude: Float[Tensor, " K"]
 
 
-def stacked(frequencies: Frequencies) -> Float[Tensor, "_ D"]:
+def stack_frequencies(frequencies: Frequencies) -> Float[Tensor, "_ D"]:
     """Give the carriers and, where there are some, the envelopes after them."""
     if frequencies.envelope is None:
         return frequencies.carrier
@@ -75,7 +75,7 @@ def feature_block(
     X: Float[Tensor, "N D"],
     frequencies: Frequencies,
     *,
-    with_slopes: bool,
+    with_grad: bool,
     row_scale: Float[Tensor, " N"] | None = None,
     coarse: bool = False,
     space: Workspace | None = None,
@@ -86,7 +86,7 @@ def feature_block(
     Args:
         X: their latents.
         frequencies: of the feature map.
-        with_slopes: whether `pull_back` will be called.
+        with_grad: whether `features_vjp` will be called.
         row_scale: multiplies every row; None is one.
         coarse: whether a GPU may round features to what TF32 can hold, so that its products are exact.
         space: memory for them, whose contents last until it is used again; None asks for fresh memory.
@@ -99,16 +99,16 @@ def feature_block(
         Phi, double = fused_features(X, frequencies, twice=row_scale is None and not coarse, coarse=coarse)
         minus_tangent = None
     else:
-        (Phi, minus_tangent), double = _features(X, frequencies, with_slopes, space or Workspace(), slot), None
+        (Phi, minus_tangent), double = _features(X, frequencies, with_grad, space or Workspace(), slot), None
     if row_scale is not None:
         Phi.mul_(row_scale[:, None])
-    if coarse and has_tf32(Phi) and (row_scale is not None or not fused):
-        Phi = on_tf32_grid(Phi.T).T
+    if coarse and supports_tf32(Phi) and (row_scale is not None or not fused):
+        Phi = round_to_tf32(Phi.T).T
     return FeatureBlock(Phi, minus_tangent, row_scale, double)
 
 
 def _features(
-    X: Float[Tensor, "N D"], frequencies: Frequencies, with_slopes: bool, space: Workspace, slot: int
+    X: Float[Tensor, "N D"], frequencies: Frequencies, with_grad: bool, space: Workspace, slot: int
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N K"] | None]:
     K, amplitude = len(frequencies.amplitude), frequencies.amplitude[:, None]
     by_feature, shape = space.take(f"features {slot}", (2 * K, len(X)), X), (K, len(X))
@@ -116,7 +116,7 @@ def _features(
     if frequencies.envelope is not None:
         minus_delta = _angles(-frequencies.envelope, X, space.take(f"tangent {slot}", shape, X))
         height = torch.cos(minus_delta, out=space.take("height", shape, X))
-        minus_tangent = minus_delta.sin_().div_(height).T if with_slopes else None
+        minus_tangent = minus_delta.sin_().div_(height).T if with_grad else None
         height *= amplitude
     sigma = _angles(frequencies.carrier, X, space.take("angle", shape, X))
     torch.cos(sigma, out=by_feature[:K])
@@ -135,30 +135,32 @@ def _angles(W: Float[Tensor, "K D"], X: Float[Tensor, "N D"], into: Float[Tensor
     return into
 
 
-def pull_back(
+def features_vjp(
     block: FeatureBlock,
     G: Float[Tensor, "N F"],
     X: Float[Tensor, "N D"],
     frequencies: Frequencies,
     space: Workspace | None = None,
-) -> tuple[Float[Tensor, "N D"], FrequencySlopes]:
+) -> tuple[Float[Tensor, "N D"], FrequencyGradients]:
     """Give the slopes by latents and frequencies that the slopes G by the features stand for."""
     if _fused(X):
-        from mvlvm.spectral.triton_kernels import fused_pull_back
+        from mvlvm.spectral.triton_kernels import fused_features_vjp
 
         unscaled = G if block.row_scale is None else G * block.row_scale[:, None]
-        by_X, by_frequencies, by_amplitude = fused_pull_back(unscaled, X, frequencies)
-        return by_X, FrequencySlopes(by_frequencies, by_amplitude)
+        grad_X, grad_frequencies, grad_amplitude = fused_features_vjp(unscaled, X, frequencies)
+        return grad_X, FrequencyGradients(grad_frequencies, grad_amplitude)
     K, space = len(frequencies.amplitude), space or Workspace()
-    (cosines, sines), (by_cosines, by_sines) = block.Phi.T.split(K), G.T.split(K)
-    W = stacked(frequencies)
-    by_angle = space.take("by_angle", (len(W), len(X)), X)
-    torch.mul(cosines, by_sines, out=by_angle[:K]).addcmul_(sines, by_cosines, value=-1)
-    by_height = torch.mul(cosines, by_cosines, out=space.take("by_height", (K, len(X)), X)).addcmul_(sines, by_sines)
+    (cosines, sines), (grad_cosines, grad_sines) = block.Phi.T.split(K), G.T.split(K)
+    W = stack_frequencies(frequencies)
+    grad_angle = space.take("grad_angle", (len(W), len(X)), X)
+    torch.mul(cosines, grad_sines, out=grad_angle[:K]).addcmul_(sines, grad_cosines, value=-1)
+    grad_height = torch.mul(cosines, grad_cosines, out=space.take("grad_height", (K, len(X)), X)).addcmul_(
+        sines, grad_sines
+    )
     if block.minus_tangent is not None:
-        torch.mul(by_height, block.minus_tangent.T, out=by_angle[K:])
-    slopes = FrequencySlopes((X.T @ by_angle.T).T, by_height.sum(dim=1) / frequencies.amplitude)
-    return (W.T @ by_angle).T, slopes
+        torch.mul(grad_height, block.minus_tangent.T, out=grad_angle[K:])
+    slopes = FrequencyGradients((X.T @ grad_angle.T).T, grad_height.sum(dim=1) / frequencies.amplitude)
+    return (W.T @ grad_angle).T, slopes
 
 
 def _fused(X: Float[Tensor, "N D"]) -> bool:

@@ -82,7 +82,7 @@ def expected_features(
     return 0.5 * (halves[0] + halves[1]) * amplitude(points, alpha).repeat(2)
 
 
-def features_and_slopes(
+def features_and_jacobian(
     X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
     r"""Give `random_features` and their derivatives by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""

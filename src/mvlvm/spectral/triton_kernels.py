@@ -42,7 +42,7 @@ def fused_features(
     return by_feature.T, double.T if twice else None
 
 
-def fused_pull_back(
+def fused_features_vjp(
     G: Float[Tensor, "N F"], X: Float[Tensor, "N D"], frequencies: Frequencies
 ) -> tuple[Float[Tensor, "N D"], Float[Tensor, "_ D"], Float[Tensor, " K"]]:
     """Give the slopes by latents, by carriers and envelopes, and by amplitudes."""
@@ -50,16 +50,16 @@ def fused_pull_back(
     tied = frequencies.envelope is None
     envelope = frequencies.carrier if frequencies.envelope is None else frequencies.envelope
     n_tiles, n_feature_tiles, n_kinds = triton.cdiv(N, _ROWS), triton.cdiv(K, _FEATURES), (1 if tied else 2)
-    by_X = X.new_empty((n_feature_tiles, D, N))
+    grad_X = X.new_empty((n_feature_tiles, D, N))
     partial = X.new_empty((n_tiles, n_kinds * D + 1, K))
     by_feature = G.T.contiguous()
-    _pull_back_kernel[(n_tiles, n_feature_tiles)](
+    _features_vjp_kernel[(n_tiles, n_feature_tiles)](
         X, X.stride(0), X.stride(1), frequencies.carrier.contiguous(), envelope.contiguous(), frequencies.amplitude,
-        by_feature[:K], by_feature[K:], by_X, partial, N, K, D, tied,
+        by_feature[:K], by_feature[K:], grad_X, partial, N, K, D, tied,
         _ROWS, _FEATURES, num_warps=_WARPS,
     )  # fmt: skip
     summed = partial.sum(dim=0)
-    return by_X.sum(dim=0).T, summed[:-1].reshape(n_kinds, D, K).transpose(1, 2).reshape(n_kinds * K, D), summed[-1]
+    return grad_X.sum(dim=0).T, summed[:-1].reshape(n_kinds, D, K).transpose(1, 2).reshape(n_kinds * K, D), summed[-1]
 
 
 @triton.jit
@@ -101,7 +101,7 @@ def _cos_sin(angle):
 
 
 @triton.jit
-def _on_tf32_grid(values):
+def _round_to_tf32(values):
     """Round to the nearest number of eleven bits, as `linalg/gram.py` does."""
     bits = values.to(tl.int32, bitcast=True)
     return ((bits + 0xFFF + ((bits >> 13) & 1)) & -0x2000).to(tl.float32, bitcast=True)
@@ -127,7 +127,7 @@ def _features_kernel(
     is_entry = is_feature[:, None] & is_row[None, :]
     cosine, sine = height * cosine, height * sine
     if COARSE:
-        cosine, sine = _on_tf32_grid(cosine), _on_tf32_grid(sine)
+        cosine, sine = _round_to_tf32(cosine), _round_to_tf32(sine)
     tl.store(cosines + place, cosine, mask=is_entry)
     tl.store(sines + place, sine, mask=is_entry)
     if TWICE:
@@ -136,8 +136,8 @@ def _features_kernel(
 
 
 @triton.jit
-def _pull_back_kernel(
-    X, x_row, x_column, carrier, envelope, amplitude, by_cosines, by_sines, by_X, partial,
+def _features_vjp_kernel(
+    X, x_row, x_column, carrier, envelope, amplitude, grad_cosines, grad_sines, grad_X, partial,
     N, K, D: tl.constexpr, TIED: tl.constexpr, ROWS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     tile = tl.program_id(0).to(tl.int64)
@@ -146,28 +146,28 @@ def _pull_back_kernel(
     is_row, is_feature = rows < N, features < K
     n_kinds: tl.constexpr = 1 if TIED else 2
     partial += tile * (n_kinds * D + 1) * K
-    by_X += tl.program_id(1).to(tl.int64) * D * N
+    grad_X += tl.program_id(1).to(tl.int64) * D * N
     sigma, delta = _angles(
         X, x_row, x_column, carrier, envelope, rows, is_row, features, is_feature, D, TIED, ROWS, FEATURES
     )  # fmt: skip
     place = features.to(tl.int64)[:, None] * N + rows[None, :]
     is_entry = is_feature[:, None] & is_row[None, :]
-    by_cosine = tl.load(by_cosines + place, mask=is_entry, other=0.0)
-    by_sine = tl.load(by_sines + place, mask=is_entry, other=0.0)
+    grad_cosine = tl.load(grad_cosines + place, mask=is_entry, other=0.0)
+    grad_sine = tl.load(grad_sines + place, mask=is_entry, other=0.0)
     cosine, sine = _cos_sin(sigma)
     a = tl.load(amplitude + features, mask=is_feature, other=0.0)[:, None]
     envelope_height, envelope_slope = _cos_sin(delta)
-    by_height = cosine * by_cosine + sine * by_sine
-    by_sigma = a * envelope_height * (cosine * by_sine - sine * by_cosine)
-    by_delta = -a * envelope_slope * by_height
+    grad_height = cosine * grad_cosine + sine * grad_sine
+    grad_sigma = a * envelope_height * (cosine * grad_sine - sine * grad_cosine)
+    grad_delta = -a * envelope_slope * grad_height
     for d in tl.static_range(D):
         x = tl.load(X + rows * x_row + d * x_column, mask=is_row, other=0.0)[None, :]
         s = tl.load(carrier + features * D + d, mask=is_feature, other=0.0)[:, None]
-        along = tl.sum(by_sigma * s, axis=0)
-        tl.store(partial + d * K + features, tl.sum(by_sigma * x, axis=1), mask=is_feature)
+        along = tl.sum(grad_sigma * s, axis=0)
+        tl.store(partial + d * K + features, tl.sum(grad_sigma * x, axis=1), mask=is_feature)
         if not TIED:
             e = tl.load(envelope + features * D + d, mask=is_feature, other=0.0)[:, None]
-            along += tl.sum(by_delta * e, axis=0)
-            tl.store(partial + (D + d) * K + features, tl.sum(by_delta * x, axis=1), mask=is_feature)
-        tl.store(by_X + d * N + rows, along, mask=is_row)
-    tl.store(partial + n_kinds * D * K + features, tl.sum(envelope_height * by_height, axis=1), mask=is_feature)
+            along += tl.sum(grad_delta * e, axis=0)
+            tl.store(partial + (D + d) * K + features, tl.sum(grad_delta * x, axis=1), mask=is_feature)
+        tl.store(grad_X + d * N + rows, along, mask=is_row)
+    tl.store(partial + n_kinds * D * K + features, tl.sum(envelope_height * grad_height, axis=1), mask=is_feature)

@@ -35,7 +35,7 @@ class TrainConfig:
     tol: float = 0.0
     betas: tuple[float, float] = defaults.ADAM_BETAS
     window: int = defaults.STOPPING_WINDOW
-    cooling: int = defaults.COOLING_STEPS
+    cooling: int = defaults.DECAY_STEPS
 
     @property
     def n_cooling(self) -> int:
@@ -61,7 +61,7 @@ def learning_rates(config: TrainConfig, cool_from: int) -> list[float]:
 
 def cosine_decay(progress: float) -> float:
     """Give the share of the learning rate that is left after a share `progress` of cooling."""
-    last = defaults.FINAL_LEARNING_RATE_SHARE
+    last = defaults.FINAL_LEARNING_RATE_FRACTION
     return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
