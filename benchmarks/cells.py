@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mvlvm.records.lines import append_line, read_lines
+from mvlvm.records import append_line, read_lines
 
 Key = tuple[str, str, int]
 

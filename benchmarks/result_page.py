@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from cells import Cell
-from mvlvm.records.markdown import filled, markdown
+from mvlvm.records import filled, markdown
 
 _NOTHING = "-"
 TRIAL = """

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 
 from mvlvm import plots
 from mvlvm.errors import ViewError
-from tests.plots.reading import assert_readable, drawn
+from tests.plots.figure_checks import assert_readable, drawn
 from tests.plots.test_curves import METHODS
 
 GROUPS = ["BRIDGES", "R-CIFAR", "R-MNIST", "20 NEWSGROUPS, short texts", "YALE faces", "BRENDAN", "CIFAR"]

@@ -4,7 +4,7 @@ from matplotlib.colors import to_hex
 
 from mvlvm import plots
 from mvlvm.errors import ViewError
-from tests.plots.reading import assert_readable, drawn
+from tests.plots.figure_checks import assert_readable, drawn
 
 METHODS = ["NG-MVLVM", "MV-ARFLVM", "MV-RFLVM", "MV-GPLVM", "MV-NGPLVM", "MV-GPLVM-SVI", "MV-DGPLVM", "MVAE", "MMVAE",
            "MOFA", "GFA", "MCCA", "MRD", "PCA", "linear discriminant analysis of all views side by side"]  # fmt: skip

@@ -4,7 +4,7 @@ from matplotlib.colors import to_rgb
 
 from mvlvm import plots
 from mvlvm.errors import ViewError
-from tests.plots.reading import assert_readable, drawn
+from tests.plots.figure_checks import assert_readable, drawn
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.random((4, 6))

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from mvlvm.benchmarks.data import LOW_RANK, MNIST_WITH_LABELS, DataSpec
-from mvlvm.benchmarks.methods import METHODS
 from mvlvm.benchmarks.naive import PAPER_LEARNING_RATE
-from mvlvm.benchmarks.task import Task
+from mvlvm.benchmarks.peers import METHODS
+from mvlvm.benchmarks.tasks import LOW_RANK, MNIST_WITH_LABELS, DataSpec, Task
 
 EXPERIMENTS = ("steps", "accuracy", "quality", "growth", "peers", "walltime", "profile")
 

@@ -1,16 +1,130 @@
-"""A whole session: tasks run, outcomes kept, page and figures written."""
+"""Running tasks one after another, each in a fresh process, and keeping what has finished.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+A whole session: tasks run, outcomes kept, page and figures written.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from mvlvm.benchmarks.figures import draw_figures
-from mvlvm.benchmarks.page import page_text
+import mvlvm
+from mvlvm.benchmarks.comparison import Results
+from mvlvm.benchmarks.measurement import MARK, work
 from mvlvm.benchmarks.plan import Plan, tasks_of
-from mvlvm.benchmarks.results import Results
-from mvlvm.benchmarks.running import OutcomeFile, Run
-from mvlvm.benchmarks.task import Outcome, Task
-from mvlvm.benchmarks.worker import work
+from mvlvm.benchmarks.speed_page import draw_figures, page_text
+from mvlvm.benchmarks.tasks import DONE, FAILED, SKIPPED, STOPPED, Key, Outcome, Task
+from mvlvm.records import append_line, describe_machine, read_lines
+
+# A process has this much time beyond its task's limit to load its data, warm up, and judge what it found.
+_GRACE_S = 120.0
+_GRACE_SHARE = 1.5
+# Others are tried again: a package may have been installed since.
+_SETTLED = (DONE, STOPPED, SKIPPED)
+
+Say = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True)
+class OutcomeFile:
+    """The outcomes that are kept, one JSON line each. A task that was run again is there twice; the last one counts."""
+
+    path: Path
+
+    def read(self) -> dict[Key, Outcome]:
+        """Give what has been found by this version of the library."""
+        outcomes = read_lines(self.path, Outcome.from_json)
+        return {outcome.key: outcome for outcome in outcomes if outcome.version == mvlvm.__version__}
+
+    def append(self, outcome: Outcome) -> None:
+        """Keep an outcome."""
+        append_line(self.path, outcome.as_json())
+
+    def merge(self, others: Iterable[Path]) -> int:
+        """Take over what other files have, and give how much of it is new."""
+        known, new = self.read(), 0
+        for path in others:
+            for key, outcome in OutcomeFile(path).read().items():
+                if known.get(key) != outcome:
+                    self.append(outcome)
+                    new += 1
+        return new
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the benchmark.
+
+    Attributes:
+        file: where outcomes are kept.
+        again: whether to run what has finished before.
+        measure: gives the status, numbers and note of a task.
+        began: when.
+    """
+
+    file: OutcomeFile
+    again: bool = False
+    measure: Callable[[Task], dict[str, Any]] = field(default_factory=lambda: in_fresh_process)
+    began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def all(self, tasks: Sequence[Task], say: Say) -> None:
+        """Run tasks one after another; one that fails does not keep the rest from running."""
+        found = {} if self.again else self.file.read()
+        for task in tasks:
+            machine = describe_machine(task.device)
+            known = found.get((task.experiment, task.method, task.case, machine))
+            if known is not None and known.status in _SETTLED:
+                say(known)
+                continue
+            too_much = next((before for before in found.values() if _was_too_much(before, task, machine)), None)
+            answer = _not_tried(too_much) if too_much else self.measure(task)
+            outcome = Outcome(task=task, machine=machine, version=mvlvm.__version__, run=self.began, **answer)
+            self.file.append(outcome)
+            found[outcome.key] = outcome
+            say(outcome)
+
+
+def in_fresh_process(task: Task) -> dict[str, Any]:
+    """Measure a task in a process of its own, which is ended when its time is up."""
+    limit = task.limit_s * _GRACE_SHARE + _GRACE_S
+    here = str(Path(mvlvm.__file__).parents[1])
+    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "mvlvm.benchmarks.measurement"], input=json.dumps(task.as_json()), text=True,
+            capture_output=True, timeout=limit, check=False, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {
+            "status": STOPPED,
+            "numbers": {},
+            "note": f"stopped after {limit:.0f} s, and could not say how far it was",
+        }
+    for line in reversed(done.stdout.splitlines()):
+        if line.startswith(MARK):
+            return json.loads(line.removeprefix(MARK))
+    last_words = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return {"status": FAILED, "numbers": {}, "note": f"its process ended with {done.returncode}: {last_words}"}
+
+
+def _was_too_much(before: Outcome, task: Task, machine: str) -> bool:
+    """Tell whether a method was stopped on fewer rows of the same data."""
+    if before.machine != machine or before.status != STOPPED or task.experiment != "walltime":
+        return False
+    rows, more = before.task.data.n_samples, task.data.n_samples
+    same = (before.task.experiment, before.task.method) == (task.experiment, task.method)
+    return same and rows is not None and more is not None and rows < more
+
+
+def _not_tried(before: Outcome) -> dict[str, Any]:
+    return {"status": SKIPPED, "numbers": {}, "note": f"not tried: stopped at {before.task.data.n_samples:,} rows"}
+
 
 PAGE, CELLS = "speed.md", "speed.jsonl"
 

@@ -12,7 +12,7 @@ from mvlvm.cli.failing import fail, interruptible, need_matplotlib
 
 if TYPE_CHECKING:
     from mvlvm.benchmarks.session import Session
-    from mvlvm.benchmarks.task import Outcome, Task
+    from mvlvm.benchmarks.tasks import Outcome, Task
 
 
 def bench(
@@ -56,9 +56,9 @@ def _tasks(
     session: "Session", only: Sequence[str] | None, methods: Sequence[str] | None, device: str, limit: float | None
 ) -> "list[Task]":
     """Give what is to be run, or end with what is wrong."""
-    from mvlvm.benchmarks.methods import METHODS
+    from mvlvm.benchmarks.peers import METHODS
     from mvlvm.benchmarks.plan import EXPERIMENTS, plan_for
-    from mvlvm.records.machine import choose_device
+    from mvlvm.records import choose_device
 
     asked = [name.strip() for part in only or EXPERIMENTS for name in part.split(",")]
     for what, given, known in (("--only", asked, EXPERIMENTS), ("--method", methods or [], METHODS)):
@@ -93,7 +93,7 @@ def _merge(session: "Session", files: Sequence[Path], console: Console) -> None:
 
 def _line(outcome: "Outcome") -> str:
     """Give an outcome in one line: what was measured, and its first numbers."""
-    from mvlvm.records.markdown import duration, size
+    from mvlvm.records import duration, size
 
     task, numbers, said = outcome.task, outcome.numbers, []
     if "seconds_per_step" in numbers:
@@ -113,8 +113,8 @@ def _line(outcome: "Outcome") -> str:
 def _print_claims(session: "Session", console: Console) -> None:
     from rich.table import Table
 
-    from mvlvm.benchmarks.page import claim_rows
-    from mvlvm.benchmarks.results import Results
+    from mvlvm.benchmarks.comparison import Results
+    from mvlvm.benchmarks.speed_page import claim_rows
 
     rows = claim_rows(Results(session.file.read()))
     table = Table("machine", "asked for", "measured", "holds")

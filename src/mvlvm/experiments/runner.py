@@ -17,7 +17,7 @@ import mvlvm
 from mvlvm.experiments.spec import Cell
 from mvlvm.experiments.store import DONE, FAILED, STOPPED, Record, Store, versions
 from mvlvm.experiments.worker import MARK
-from mvlvm.records.machine import choose_device, describe_machine
+from mvlvm.records import choose_device, describe_machine
 
 Say = Callable[[Record], None]
 WORKER = "mvlvm.experiments.worker"

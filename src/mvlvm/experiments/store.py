@@ -14,7 +14,7 @@ import torch
 
 from mvlvm import __version__
 from mvlvm.experiments.spec import Cell
-from mvlvm.records.lines import append_line, read_lines
+from mvlvm.records import append_line, read_lines
 
 DONE, FAILED, ABSENT, STOPPED = "done", "failed", "not installed", "stopped"
 CELLS, ARRAYS = "cells.jsonl", "arrays"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mvlvm.experiments.found import Found, Spread
 from mvlvm.experiments.paper import Printed, printed
-from mvlvm.records.markdown import markdown
+from mvlvm.records import markdown
 
 # Fewer seeds than the paper's five are named beside a number.
 _ENOUGH_SEEDS = 5

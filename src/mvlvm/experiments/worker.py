@@ -16,7 +16,7 @@ from pathlib import Path
 from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.experiments.spec import Cell
 from mvlvm.experiments.store import ABSENT, DONE, FAILED, Record, Store, versions
-from mvlvm.records.machine import choose_device, describe_machine
+from mvlvm.records import choose_device, describe_machine
 
 # Other libraries print what they like; this line is ours.
 MARK = "mvlvm cell: "

@@ -8,7 +8,7 @@ from mvlvm.experiments.found import Found
 from mvlvm.experiments.spec import Effort
 from mvlvm.experiments.store import DONE
 from mvlvm.experiments.tables import Table
-from mvlvm.records.markdown import filled
+from mvlvm.records import filled
 
 _MADE_BY = {
     Effort.FULL: "Made by `mvlvm reproduce all --full`; pages of experiments name machines, versions and seeds.",

@@ -1,20 +1,16 @@
 """Figures. The only room with matplotlib; install it with `pip install "mvlvm[plots]"`."""
 
 from mvlvm.plots.bars import plot_bars
-from mvlvm.plots.contact_sheet import plot_contact_sheet
-from mvlvm.plots.curves import plot_curve_panels, plot_curves
-from mvlvm.plots.gallery import plot_latent_gallery
+from mvlvm.plots.curves import plot_bounds, plot_curve_panels, plot_curves
 from mvlvm.plots.heat_map import plot_heat_map
-from mvlvm.plots.history import plot_bounds
-from mvlvm.plots.image_rows import plot_image_rows
-from mvlvm.plots.kernels import plot_kernels
-from mvlvm.plots.latents import plot_labelled_latents, plot_latents_along_curve
-from mvlvm.plots.looks import method_looks
+from mvlvm.plots.image_grids import plot_contact_sheet, plot_image_rows
+from mvlvm.plots.kernel_matrices import plot_kernels, plot_toy_comparison
+from mvlvm.plots.latent_scatter import plot_labelled_latents, plot_latent_gallery, plot_latents_along_curve
 from mvlvm.plots.overview import plot_overview
+from mvlvm.plots.palette import method_looks
+from mvlvm.plots.relevance import plot_explained_variance, plot_relevance
 from mvlvm.plots.reliability import plot_reliability
-from mvlvm.plots.structure import plot_explained_variance, plot_relevance
 from mvlvm.plots.style import write
-from mvlvm.plots.toy import plot_toy_comparison
 
 __all__ = [
     "method_looks",

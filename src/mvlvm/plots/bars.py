@@ -14,9 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from mvlvm.errors import ViewError
-from mvlvm.plots.legends import legend_below
-from mvlvm.plots.looks import Look, method_looks
-from mvlvm.plots.style import new_figure, put_title
+from mvlvm.plots.palette import MethodStyle, method_looks
+from mvlvm.plots.style import legend_below, new_figure, put_title
 
 _WIDEST = 6.6  # inches that the bars of one line may take; other groups go to the next line
 _NARROWEST_BAR, _WIDEST_BAR = 0.095, 0.3  # inches
@@ -69,7 +68,7 @@ def _draw(
     panel: Axes,
     groups: list[str],
     table: Mapping[str, Mapping[str, tuple[float, float]]],
-    looks: Mapping[str, Look],
+    looks: Mapping[str, MethodStyle],
     published: Mapping[tuple[str, str], float],
 ) -> None:
     starts = np.arange(len(groups)) * (len(table) + _GAP)
@@ -105,7 +104,7 @@ def _draw(
     panel.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _patch(look: Look) -> Patch:
+def _patch(look: MethodStyle) -> Patch:
     return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
 
 

@@ -1,4 +1,7 @@
-"""Pictures of how methods do as something grows: means with bands of one standard deviation."""
+"""Pictures of how methods do as something grows: means with bands of one standard deviation.
+
+Pictures of a fit's course.
+"""
 
 import textwrap
 from collections.abc import Mapping
@@ -11,10 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mvlvm.errors import ViewError
-from mvlvm.plots.legends import legend_below, legend_beside
-from mvlvm.plots.looks import Look, base_name, method_looks
-from mvlvm.plots.style import new_figure, put_title
-from mvlvm.plots.ticks import plain_log_ticks, ticks_where_measured
+from mvlvm.plots.palette import MethodStyle, base_name, method_looks
+from mvlvm.plots.style import legend_below, legend_beside, new_figure, plain_log_ticks, put_title, ticks_where_measured
 
 _PANEL = (3.7, 2.9)  # inches
 _MOST_ACROSS = 3
@@ -108,7 +109,7 @@ def plot_curve_panels(
     return figure
 
 
-def _draw_curves(panel: Axes, curves: Mapping[str, Curve], looks: Mapping[str, Look]) -> dict[str, Line2D]:
+def _draw_curves(panel: Axes, curves: Mapping[str, Curve], looks: Mapping[str, MethodStyle]) -> dict[str, Line2D]:
     handles = {}
     for method, (x, mean, std) in curves.items():
         if not len(x):
@@ -127,7 +128,7 @@ def _draw_curves(panel: Axes, curves: Mapping[str, Curve], looks: Mapping[str, L
 
 
 def _draw_references(
-    panel: Axes, references: Mapping[str, Curve | float], looks: Mapping[str, Look]
+    panel: Axes, references: Mapping[str, Curve | float], looks: Mapping[str, MethodStyle]
 ) -> dict[str, Line2D]:
     handles = {}
     for name, reference in references.items():
@@ -203,3 +204,24 @@ def _as_reference(name: str, given: Any, log: str) -> Curve | float:
         _check_values(name, Curve(np.ones(1), np.array([given], dtype=np.float64), np.zeros(1)), log)
         return float(given)
     return _as_curve(name, given, log)
+
+
+# The steep climb of the first steps would press the rest of the curve flat against the top.
+_SHARE_NOT_SHOWN = 0.05
+
+
+def plot_bounds(histories: Mapping[str, Mapping[str, Float[np.ndarray, " T"]]]) -> Figure:
+    """Show the bound over time, one panel per fit.
+
+    Args:
+        histories: title -> an estimator's `history_`.
+    """
+    figure, (axes,) = new_figure(1, len(histories), panel=(4.6, 3.2))
+    for panel, (title, history) in zip(axes, histories.items(), strict=True):
+        shown = int(_SHARE_NOT_SHOWN * len(history["elbo"]))
+        panel.plot(history["seconds"], history["elbo"] / 1000, linewidth=0.8)
+        low, high = history["elbo"][shown:].min() / 1000, history["elbo"].max() / 1000
+        panel.set_ylim(low, high + 0.05 * (high - low))
+        panel.set(title=title, xlabel="seconds", ylabel="evidence lower bound (1,000 nats)")
+        panel.grid(alpha=0.3)
+    return figure

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from mvlvm.errors import ViewError
-from mvlvm.plots.style import SEQUENTIAL, new_figure
-from mvlvm.plots.ticks import plain_number
+from mvlvm.plots.style import SEQUENTIAL, new_figure, plain_number
 
 _CELL = 0.42  # inches, the height; a cell is as wide as its number
 _CHARACTER = 0.075  # inches

@@ -1,4 +1,7 @@
-"""A picture of what is there and what is missing: samples down, the columns of every view across."""
+"""Views as figures take them: matrices of numbers with the same samples in their rows.
+
+A picture of what is there and what is missing: samples down, the columns of every view across.
+"""
 
 import math
 import textwrap
@@ -14,8 +17,40 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from scipy.sparse import csr_array, issparse
 
-from mvlvm.plots.matrices import as_matrices
+from mvlvm.errors import ViewError
 from mvlvm.plots.style import MISSING, OBSERVED, new_figure
+
+
+def as_matrices(views: Mapping[str, Any]) -> dict[str, Any]:
+    """Give views as numeric arrays, or sparse as they are; None in an array of objects becomes NaN.
+
+    Raises:
+        ViewError: there are none, one is no matrix of numbers or is empty, or their rows are not the same in number.
+    """
+    if not views:
+        raise ViewError("There is nothing to show: no view was given. Give at least one.")
+    matrices = {name: _as_matrix(name, Y) for name, Y in views.items()}
+    lengths = {name: Y.shape[0] for name, Y in matrices.items()}
+    if len(set(lengths.values())) > 1:
+        raise ViewError(
+            "Views must have a row for every sample, the same number in all. Got "
+            f"{', '.join(f'{name}: {length}' for name, length in lengths.items())}."
+        )
+    return matrices
+
+
+def _as_matrix(name: str, Y: Any) -> Any:
+    matrix = Y if issparse(Y) else np.asarray(Y)
+    if matrix.dtype.kind not in "biuf":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ViewError(f"View '{name}' must be made of numbers. Got {matrix.dtype}.") from error
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        shape = " x ".join(map(str, matrix.shape)) or "a number"
+        raise ViewError(f"View '{name}' must be a matrix with at least one row and one column. Got {shape}.")
+    return matrix
+
 
 Mask = Bool[np.ndarray, "N _"] | csr_array
 

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from mvlvm.plots.looks import OURS_COLOUR, method_looks
-from mvlvm.plots.style import QUALITATIVE, new_figure
-from mvlvm.plots.ticks import plain_log_ticks
+from mvlvm.plots.palette import OURS_COLOUR, method_looks
+from mvlvm.plots.style import QUALITATIVE, new_figure, plain_log_ticks
 
 _STAGGER = 0.025
 _LONG_LABEL = 999

@@ -1,0 +1,120 @@
+"""Our own fits, and those of the plain transcription, in the form in which peers are measured.
+
+Our training alone, without what a fit does before and after it, for those who take a step apart.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from mvlvm import defaults
+from mvlvm.benchmarks.naive import NaiveModel, scaled_views
+from mvlvm.benchmarks.tasks import Fitted, NewViews, Task, ViewArrays
+from mvlvm.errors import ConvergenceWarning, ViewWarning
+from mvlvm.estimators import NGMVLVM
+from mvlvm.estimators.assembling import Assembly, assemble, scale_views
+from mvlvm.estimators.options import check_fit_options, check_view_options
+from mvlvm.estimators.preprocessing import prepare_views
+from mvlvm.estimators.train import train_model
+from mvlvm.randomness import Stream, make_generator, seed_from
+from mvlvm.training.history import History
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Say nothing of constant pixels, nor of fits that end by their number of steps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViewWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def estimator(task: Task, n_steps: int | None, *, scale: Any = "auto") -> NGMVLVM:
+    """Make our estimator for a task; without a number of steps it ends by itself."""
+    return NGMVLVM(
+        n_components=task.n_components, n_mixtures=task.n_mixtures, n_points=task.n_points,
+        max_iter=n_steps or defaults.MAX_ITER, tol=0.0 if n_steps else defaults.TOL, scale=scale,
+        learning_rate=task.learning_rate or defaults.LEARNING_RATE, init=task.init,
+        device=task.device, dtype=task.dtype, random_state=task.seed,
+    )  # fmt: skip
+
+
+def naive_model(Ys: list[torch.Tensor], task: Task) -> NaiveModel:
+    """Make the plain transcription for a task."""
+    return NaiveModel(
+        Ys, n_components=task.n_components, n_mixtures=task.n_mixtures, n_points=task.n_points, seed=task.seed
+    )
+
+
+def fit_raw(views: ViewArrays, task: Task) -> Fitted:
+    """Fit our model, or the plain one, to views as they come: scaling is part of the work."""
+    if task.method == "naive":
+        return _train_naive(scaled_views(views, task.device), task)
+    with quietly():
+        est = estimator(task, task.n_steps).fit(views)
+    return Fitted(
+        latents=est.embedding_, n_steps=est.n_iter_, step_ends=est.history_["seconds"].tolist(), bound=est.elbo_
+    )
+
+
+def fit_ours(views: ViewArrays, task: Task) -> Fitted:
+    """Fit our model to scaled views."""
+    with quietly():
+        est = estimator(task, task.n_steps, scale=None).fit(dict(views))
+    rebuilt: dict[str, np.ndarray] = est.reconstruct()
+    return Fitted(latents=est.embedding_, n_steps=est.n_iter_, rebuilt=rebuilt, bound=est.elbo_)
+
+
+def predict_ours(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
+    """Give one view of new rows from the other."""
+    (target,) = set(views) - set(given)
+    with quietly():
+        return estimator(task, task.n_steps, scale=None).fit(dict(views)).predict(dict(given), target=target)
+
+
+def fit_naive(views: ViewArrays, task: Task) -> Fitted:
+    """Fit the plain transcription to scaled views."""
+    Ys = [torch.as_tensor(Y, dtype=torch.float64, device=task.device) for Y in views.values()]
+    return _train_naive(Ys, task)
+
+
+def _train_naive(Ys: list[torch.Tensor], task: Task) -> Fitted:
+    """Take as many steps as our own fits do at most, or as there is time for."""
+    begin, step_ends = time.perf_counter(), []
+    model = naive_model(Ys, task)
+    for _ in range(task.n_steps or defaults.MAX_ITER):
+        if time.perf_counter() - begin > task.limit_s:
+            break
+        model.step()
+        step_ends.append(time.perf_counter() - begin)
+    stopped = len(step_ends) < (task.n_steps or defaults.MAX_ITER)
+    return Fitted(latents=model.latents, n_steps=len(step_ends), step_ends=step_ends, stopped=stopped)
+
+
+def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[Assembly, Callable[[int], History]]:
+    """Put a model together as `fit` does; give it, and what trains it on by a number of steps."""
+    parameters = est.get_params(deep=False)
+    options = check_fit_options(parameters)
+    prepared = prepare_views(views, parameters["likelihood"])
+    view_options = check_view_options(parameters, parameters["kernel"], prepared.data.names)
+    generator = make_generator(seed_from(parameters["random_state"]), Stream.TRAINING, options.device)
+    with quietly():
+        scaled = scale_views(prepared, view_options, None, options)
+        assembly = assemble(scaled, parameters, options, view_options, generator)
+
+    def train(n_steps: int) -> History:
+        wanted = check_fit_options({**parameters, "max_iter": n_steps})
+        return train_model(assembly.model, assembly.training, wanted, view_options, generator)
+
+    return assembly, train
+
+
+def ready_to_train(views: ViewArrays, task: Task) -> tuple[Assembly, Callable[[int], History]]:
+    """Give the model of a task, and what trains it on by a number of steps."""
+    return untrained(estimator(task, 1), views)

@@ -1,0 +1,233 @@
+"""Pictures of latent spaces.
+
+Many small pictures of latent spaces: methods by data sets, or one setting by another.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import EllipseCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mvlvm.errors import ViewError
+from mvlvm.plots.palette import is_ours
+from mvlvm.plots.style import QUALITATIVE, SEQUENTIAL, bare, legend_below, new_figure
+
+
+def plot_latents_along_curve(
+    panels: Mapping[str, Float[np.ndarray, "N 2"]], position: Float[np.ndarray, " N"], label: str
+) -> Figure:
+    """Show embeddings of the same rows side by side, coloured by a known quantity.
+
+    Args:
+        panels: title -> embedding.
+        position: the quantity.
+        label: its name.
+    """
+    figure, (axes,) = new_figure(1, len(panels), panel=(3.4, 3.3))
+    for panel, (title, X) in zip(axes, panels.items(), strict=True):
+        points = panel.scatter(X[:, 0], X[:, 1], c=position, cmap=SEQUENTIAL, s=10)
+        panel.set(title=title, xlabel="latent dimension 1", ylabel="latent dimension 2")
+        bare(panel)
+    figure.colorbar(points, ax=axes, label=label)  # pyright: ignore[reportPossiblyUnboundVariable]
+    return figure
+
+
+def plot_labelled_latents(
+    mean: Float[np.ndarray, "N 2"], std: Float[np.ndarray, "N 2"], labels: Int[np.ndarray, " N"], *, title: str
+) -> Figure:
+    """Show a labelled embedding, every row as an ellipse of one posterior standard deviation around its mean.
+
+    Args:
+        mean: posterior means.
+        std: posterior standard deviations.
+        labels: classes, numbered from zero.
+        title: of the figure.
+    """
+    figure, ((panel,),) = new_figure(1, 1, panel=(7.2, 6.2))
+    palette = colormaps[QUALITATIVE]
+    colours = palette(labels % palette.N)
+    panel.add_collection(
+        EllipseCollection(
+            2 * std[:, 0], 2 * std[:, 1], np.zeros(len(mean)), units="xy", offsets=mean,
+            offset_transform=panel.transData, facecolors=colours, edgecolors="none", alpha=0.25,
+        )
+    )  # fmt: skip
+    panel.scatter(mean[:, 0], mean[:, 1], c=colours, s=5, linewidths=0)
+    panel.set(title=title, xlabel="latent dimension 1", ylabel="latent dimension 2")
+    panel.set_aspect("equal", adjustable="datalim")
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=palette(label % palette.N), label=str(label))
+        for label in np.unique(labels)
+    ]
+    figure.legend(handles=handles, title="class", loc="outside right center", frameon=False)
+    return figure
+
+
+_WIDEST = 6.4  # inches of panels, unless there are many
+_SIDES = (1.2, 2.4)  # inches of the smallest and of the largest panel
+_CHARACTER = 0.073  # inches
+_N_COLOURS = 10
+_MARKERS = "o^sPXDv"  # of classes beyond the first ten, twenty, ...
+_MOST_INK = 1200.0  # square points that all points of a panel may take
+
+
+class Colours(NamedTuple):
+    """What colours mean: classes by number, or values on a scale."""
+
+    of_column: Mapping[str, Shaped[np.ndarray, " _"]]
+    classes: list[int]
+    scale: Normalize | None
+
+
+def plot_latent_gallery(
+    latents: Mapping[str, Mapping[str, Any]],
+    colours: Any,
+    *,
+    label: str = "class",
+    label_names: Sequence[str] | None = None,
+    notes: Mapping[str, Mapping[str, str]] | None = None,
+) -> Figure:
+    """Show two-dimensional latents in a grid of small panels, all on one set of colours.
+
+    Whole numbers are classes, other numbers lie on a scale. A latent space has no units, so there are no ticks, and
+    each panel has limits of its own. Where a row has nothing for a column, a dash stands.
+
+    Args:
+        latents: row -> column -> latents, two columns each.
+        colours: a class or a value for every sample: one array for all, or column -> array.
+        label: what the colours are, with their unit.
+        label_names: names of classes 0, 1, ...
+        notes: row -> column -> what is written below a panel, such as its accuracy.
+
+    Raises:
+        ViewError: there are no latents, they are not two-dimensional, or there is not one colour for every sample.
+    """
+    columns = list(dict.fromkeys(column for row in latents.values() for column in row))
+    if not columns:
+        raise ViewError("There is nothing to show: no latents were given. Give at least one row with one column.")
+    shared = _as_colours(colours, columns, label_names)
+    side = float(np.clip(_WIDEST / len(columns), *_SIDES))
+    figure, axes = new_figure(len(latents), len(columns), panel=(side, side + (0.2 if notes else 0.0)))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width + 0.4, height + 0.3)  # for the names of rows and columns
+    for panels, (row, by_column) in zip(axes, latents.items(), strict=True):
+        for panel, column in zip(panels, columns, strict=True):
+            bare(panel)
+            panel.spines[:].set_color("0.75")
+            panel.set_xlabel((notes or {}).get(row, {}).get(column, ""), fontsize="small", labelpad=2)
+            if column in by_column:
+                _scatter(panel, _as_points(by_column[column], row, column, shared), shared, column)
+            else:
+                panel.text(0.5, 0.5, "\N{EN DASH}", transform=panel.transAxes, ha="center", va="center", color="0.5")
+        name_row(panels[0], row, inches=side)
+    for panel, column in zip(axes[0], columns, strict=True):
+        panel.set_title(textwrap.fill(column, int(side / _CHARACTER)), fontsize="small")
+    _add_key(figure, [panel for row in axes for panel in row], shared, label, label_names)
+    return figure
+
+
+def _add_key(
+    figure: Figure, panels: list[Axes], colours: Colours, label: str, label_names: Sequence[str] | None
+) -> None:
+    """Say what colours are, once for all panels."""
+    if colours.scale is None:
+        legend_below(figure, _class_handles(colours.classes, label_names), title=label)
+        return
+    figure.set_figheight(figure.get_figheight() + 0.6)
+    points = ScalarMappable(colours.scale, SEQUENTIAL)
+    bar = figure.colorbar(points, ax=panels, location="bottom", aspect=40, shrink=0.8, pad=0.02)
+    bar.set_label(label, fontsize="small")
+    bar.ax.tick_params(labelsize="small")
+
+
+def name_row(panel: Axes, name: str, *, inches: float) -> None:
+    """Write the name of a row beside its first panel, which is so high, ours in bold."""
+    weight = "bold" if is_ours(name) else "normal"
+    panel.set_ylabel(textwrap.fill(name, int(inches / _CHARACTER)), fontsize="small", fontweight=weight)
+
+
+def point_size(n_points: int) -> float:
+    """Give points an area at which many do not run into each other and few can be seen."""
+    return float(np.clip(_MOST_INK / n_points, 1.0, 9.0))
+
+
+def _scatter(panel: Axes, X: Float[np.ndarray, "N 2"], colours: Colours, column: str) -> None:
+    values, size = colours.of_column[column], point_size(len(X))
+    if colours.scale is not None:
+        panel.scatter(*X.T, c=values, cmap=SEQUENTIAL, norm=colours.scale, s=size, linewidths=0, rasterized=True)
+        return
+    order = np.random.default_rng(0).permutation(len(X))  # no class lies over all others
+    shapes = values // _N_COLOURS % len(_MARKERS)
+    for shape in np.unique(shapes):
+        some = order[shapes[order] == shape]
+        panel.scatter(
+            *X[some].T,
+            color=_class_colours(values[some]),
+            marker=_MARKERS[shape],
+            s=size,
+            linewidths=0,
+            rasterized=True,
+        )
+
+
+def _class_colours(classes: Shaped[np.ndarray, " K"]) -> Float[np.ndarray, "K 4"]:
+    return colormaps[QUALITATIVE](classes % _N_COLOURS)
+
+
+def _class_handles(classes: list[int], names: Sequence[str] | None) -> dict[str, Line2D]:
+    return {
+        names[k] if names else str(k): Line2D(
+            [], [], linestyle="none", marker=_MARKERS[k // _N_COLOURS % len(_MARKERS)], markersize=5,
+            color=_class_colours(np.array([k]))[0],
+        )
+        for k in classes
+    }  # fmt: skip
+
+
+def _as_colours(given: Any, columns: Sequence[str], names: Sequence[str] | None) -> Colours:
+    by_column = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
+    missing = [column for column in columns if column not in by_column]
+    if missing:
+        raise ViewError(f"colours must have an array for every column. Got none for {missing[0]!r}. Add it.")
+    arrays = {column: np.asarray(by_column[column]) for column in columns}
+    for column, array in arrays.items():
+        if array.ndim != 1 or array.dtype.kind not in "iufb":
+            raise ViewError(
+                f"colours of '{column}' must be one number for every sample. Got {array.dtype} of shape {array.shape}. "
+                "Number the classes from zero."
+            )
+    together = np.concatenate(list(arrays.values()))
+    if any(array.dtype.kind == "f" for array in arrays.values()):
+        return Colours(arrays, [], Normalize(float(np.nanmin(together)), float(np.nanmax(together))))
+    arrays = {column: array.astype(np.int64) for column, array in arrays.items()}
+    classes = [int(k) for k in np.unique(together)]
+    if classes[0] < 0 or (names and classes[-1] >= len(names)):
+        raise ViewError(
+            f"colours must be classes numbered from zero, each with a name in label_names. Got {classes[0]} to "
+            f"{classes[-1]} for {len(names or ())} names. Number the classes from zero and name all of them."
+        )
+    return Colours(arrays, classes, None)
+
+
+def _as_points(given: Any, row: str, column: str, colours: Colours) -> Float[np.ndarray, "N 2"]:
+    X, n_colours = np.asarray(given), len(colours.of_column[column])
+    if X.ndim != 2 or X.shape[1] != 2 or X.dtype.kind not in "iuf":
+        raise ViewError(
+            f"Latents of '{row}' for '{column}' must be numbers in two columns. Got {X.dtype} of shape {X.shape}. "
+            "Choose two dimensions to show."
+        )
+    if len(X) != n_colours:
+        raise ViewError(
+            f"Latents of '{row}' for '{column}' must have a row for every colour. Got {len(X)} rows and {n_colours} "
+            "colours. Give the colours of the samples that are shown."
+        )
+    return X.astype(np.float64)
