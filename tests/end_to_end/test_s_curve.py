@@ -9,7 +9,7 @@ import torch
 from mvlvm import NGMVLVM
 from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2, gram_correlation
-from mvlvm.init.pca import pca_start
+from mvlvm.init.pca import pca_init
 
 SEEDS = [range(3), pytest.param(range(5), marks=pytest.mark.slow)]
 SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}
@@ -18,7 +18,7 @@ SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf"
 @cache  # a worker computes what its tests look at, and each only once
 def recover(scenario, seed):
     data = load("s-curve", kernels=SCENARIOS[scenario], random_state=seed)
-    start = pca_start([torch.as_tensor(Y - Y.mean(axis=0)) for Y in data.views.values()], 2).numpy()
+    start = pca_init([torch.as_tensor(Y - Y.mean(axis=0)) for Y in data.views.values()], 2).numpy()
     est = NGMVLVM(max_iter=700, tol=0.0, random_state=seed).fit(data.views)
     return {
         "start": affine_r2(data.truth["latents"], start),

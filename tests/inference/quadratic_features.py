@@ -23,7 +23,7 @@ class QuadraticMap(FeatureMap):
     def expectation(self, mean, std):
         return torch.cat([mean, mean**2 + std**2, torch.ones_like(mean[:, :1])], dim=1)
 
-    def with_slopes(self, X):
+    def with_jacobian(self, X):
         eye = torch.eye(X.shape[1], dtype=X.dtype).expand(len(X), -1, -1)
         slopes = torch.cat([eye, torch.diag_embed(2 * X), torch.zeros_like(X[:, :, None])], dim=2)
         return self(X), slopes.transpose(0, 1)

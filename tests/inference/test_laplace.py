@@ -8,7 +8,7 @@ import torch
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from mvlvm.inference.laplace import find_modes, follow_modes, refine
+from mvlvm.inference.laplace import find_modes, laplace_approximation, track_modes
 from tests.inference.quadratic_features import linear_function, quadratic_function
 from tests.mixtures import normal
 from tests.models.seen_views import WIDTHS, N, draw_seen, open_gaps
@@ -45,7 +45,7 @@ def highest_on_a_grid(seen, n, D, tempering):
 def test_climb_from_nearby_ends_at_the_mode(D, tempering, certain, generator):
     seen = draw_seen(D, generator, certain=certain)
     modes = np.stack([highest_on_a_grid(seen, n, D, tempering) for n in range(N)])
-    placed = refine(seen, torch.as_tensor(modes + 0.02), tempering=tempering, n_steps=ENOUGH_STEPS)
+    placed = laplace_approximation(seen, torch.as_tensor(modes + 0.02), tempering=tempering, n_steps=ENOUGH_STEPS)
     # both stop when heights agree to their rounding, 1e-15 of some tens, and heights are flat to second order
     np.testing.assert_allclose(placed.mean.numpy(), modes, rtol=0.0, atol=1e-6)
 
@@ -53,7 +53,7 @@ def test_climb_from_nearby_ends_at_the_mode(D, tempering, certain, generator):
 @pytest.mark.parametrize("certain", [True, False])
 def test_no_step_goes_down(certain, generator):
     seen, start = draw_seen(2, generator, certain=certain), 2 * normal((N, 2), generator)
-    climbs = [refine(seen, start, tempering=0.5, n_steps=n_steps).mean.numpy() for n_steps in range(12)]
+    climbs = [laplace_approximation(seen, start, tempering=0.5, n_steps=n_steps).mean.numpy() for n_steps in range(12)]
     for n in range(N):
         course = height(seen, n, np.stack([climb[n] for climb in climbs]), 0.5)
         assert (np.diff(course) >= -1e-12 * np.abs(course).max()).all()
@@ -76,7 +76,7 @@ def linear_views(D, generator):
 @pytest.mark.parametrize("D", [1, 2, 5])
 def test_linear_views_are_factor_analysis(D, tempering, generator):
     seen, (loadings, offset, noise_variance) = linear_views(D, generator)
-    placed = refine(seen, normal((N, D), generator), tempering=tempering, n_steps=ENOUGH_STEPS)
+    placed = laplace_approximation(seen, normal((N, D), generator), tempering=tempering, n_steps=ENOUGH_STEPS)
     for n in range(N):
         y = np.concatenate([Y[n].numpy() for _, Y in seen])
         mean, covariance, log_evidence = factor_analysis(y, loadings, offset, noise_variance, tempering)
@@ -87,7 +87,9 @@ def test_linear_views_are_factor_analysis(D, tempering, generator):
 
 def test_row_in_which_nothing_was_seen_keeps_the_prior(generator):
     seen = [(function, torch.full_like(Y, torch.nan)) for function, Y in draw_seen(2, generator, certain=False)]
-    mean, std, log_evidence = refine(seen, normal((N, 2), generator), tempering=1.0, n_steps=ENOUGH_STEPS)
+    mean, std, log_evidence = laplace_approximation(
+        seen, normal((N, 2), generator), tempering=1.0, n_steps=ENOUGH_STEPS
+    )
     torch.testing.assert_close(mean, torch.zeros_like(mean), rtol=0.0, atol=1e-7)
     assert torch.equal(std, torch.ones_like(std))
     torch.testing.assert_close(log_evidence, torch.zeros_like(log_evidence), rtol=0.0, atol=1e-14)
@@ -177,7 +179,7 @@ def test_one_start_gives_one_mode():
 
 def test_followed_modes_are_those_of_the_new_tempering():
     seen = [(valley(), ROWS)]
-    _, followed = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.5))
+    _, followed = track_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.5))
     found = find_modes(seen, start_at(-2.0, 2.0), tempering=0.5)
     # one step is enough from nearby, but not for the last digits
     assert ((followed.mean - found.mean).abs() < 0.02 * found.std).all()
@@ -187,6 +189,6 @@ def test_followed_modes_are_those_of_the_new_tempering():
 
 def test_modes_that_meet_as_the_likelihood_fades_count_once():
     seen = [(valley(), ROWS)]
-    _, modes = follow_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.0))
+    _, modes = track_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.0))
     torch.testing.assert_close(modes.log_evidence[:, 0], torch.zeros(3).double(), rtol=0.0, atol=1e-6)
     assert (modes.log_evidence[:, 1] == -torch.inf).all()

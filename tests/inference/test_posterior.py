@@ -8,7 +8,15 @@ import torch
 from scipy.stats import norm
 
 from mvlvm.inference.laplace import Modes
-from mvlvm.inference.posterior import Places, TrainingPlaces, place, predict_at, standard_draws, starts, training_places
+from mvlvm.inference.posterior import (
+    CandidateLatents,
+    MixturePosterior,
+    antithetic_normals,
+    candidate_latents,
+    initial_latents,
+    mixture_posterior,
+    posterior_predictive,
+)
 from mvlvm.likelihoods.counts import Poisson
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.weight_posterior import Prediction, ViewEntries
@@ -23,7 +31,7 @@ A = 5
 
 def certain_places(D, generator, n_places=A):
     mean = normal((n_places, D), generator)
-    return TrainingPlaces(mean, torch.zeros_like(mean), [mean])
+    return CandidateLatents(mean, torch.zeros_like(mean), [mean])
 
 
 def corners(D):
@@ -32,17 +40,17 @@ def corners(D):
 
 
 def uncertain_places(D, generator):
-    """Places whose draws give the variance of a linear function exactly."""
+    """MixturePosterior whose draws give the variance of a linear function exactly."""
     mean, std = normal((A, D), generator), uniform(0.2, 0.6, (A, D), generator)
-    return TrainingPlaces(mean, std, [mean + std * corner for corner in corners(D)])
+    return CandidateLatents(mean, std, [mean + std * corner for corner in corners(D)])
 
 
 def place_seen(seen, training, tempering):
-    return place(seen, training, [training.predict(function) for function, _ in seen], tempering=tempering)
+    return mixture_posterior(seen, training, [training.predict(function) for function, _ in seen], tempering=tempering)
 
 
 def linear_seen(widths, generator):
-    """Linear views of a latent of one dimension, and rows of them with gaps; and what makes the functions."""
+    """Linearisation views of a latent of one dimension, and rows of them with gaps; and what makes the functions."""
     X, seen, parts = normal((N, 1), generator), [], []
     for M in widths:
         loadings, offset = normal((M, 1), generator), normal((M,), generator)
@@ -134,7 +142,7 @@ def test_prediction_has_the_moments_of_the_mixture(generator):
     places, training = two_sided(generator)
     loadings, offset = normal((3, 2), generator), normal((3,), generator)
     function = linear_function(loadings, offset, 0.2)
-    mean, variance = predict_at(places, function, training.predict(function), corners(2))
+    mean, variance = posterior_predictive(places, function, training.predict(function), corners(2))
     W, b = loadings.numpy(), offset.numpy()
     for n in range(N):
         normals = [*zip(places.training_weight[n], training.mean, training.std, strict=True),
@@ -153,7 +161,7 @@ def test_counts_are_averaged_over_places_and_not_their_logarithms(generator):
     places, training = two_sided(generator)
     loadings, offset = normal((3, 2), generator), normal((3,), generator)
     entries = ViewEntries(replace(linear_function(loadings, offset, 0.2), likelihood=Poisson()), include_noise=True)
-    mean, variance = predict_at(places, entries, training.predict(entries), corners(2))
+    mean, variance = posterior_predictive(places, entries, training.predict(entries), corners(2))
     W, b = loadings.numpy(), offset.numpy()
     for n in range(N):
         normals = [*zip(places.training_weight[n], training.mean, training.std, strict=True),
@@ -173,7 +181,7 @@ def test_prediction_is_that_of_simulated_rows(generator):
     function, n_rows = draw_function(2, 3, generator, certain=False), 4000
     eps = normal((400, 2), generator)
     at_training = function.predict(training.mean, training.std, [training.mean + training.std * e for e in eps])
-    mean, variance = predict_at(places, function, at_training, eps)
+    mean, variance = posterior_predictive(places, function, at_training, eps)
     weights = torch.cat([places.training_weight[0], places.mode_weight[0]])
     centers, stds = torch.cat([training.mean, places.modes.mean[0]]), torch.cat([training.std, places.modes.std[0]])
     which = torch.multinomial(weights, n_rows, replacement=True, generator=generator)
@@ -192,7 +200,7 @@ def test_rows_do_not_depend_on_each_other(generator):
 
     def results(rows):
         places = place_seen([(function, Y[rows]) for function, Y in seen], training, 0.5)
-        prediction = predict_at(places, target, training.predict(target), eps)
+        prediction = posterior_predictive(places, target, training.predict(target), eps)
         return [places.training_weight, *places.modes, places.mode_weight, places.log_evidence, *prediction]
 
     together = results(list(range(N)))
@@ -205,7 +213,7 @@ def test_training_places_are_the_latents_of_some_rows(generator):
     latent = GaussianLatent(normal((8, 2), generator).float(), 0.3)
     rows = torch.tensor([6, 0, 3])
     with torch.no_grad():
-        places = training_places(latent, rows, 2000, generator)
+        places = candidate_latents(latent, rows, 2000, generator)
     assert torch.equal(places.mean, latent.mean.detach()[rows].double())
     assert torch.equal(places.std, latent.std.detach()[rows].double())
     draws = torch.stack(list(places.draws))[:1000]  # the others mirror them
@@ -215,7 +223,7 @@ def test_training_places_are_the_latents_of_some_rows(generator):
 
 
 def test_standard_draws_are_standard_normal_and_double(generator):
-    draws = standard_draws((4000, 2), normal((8, 2), generator).float(), generator)
+    draws = antithetic_normals((4000, 2), normal((8, 2), generator).float(), generator)
     assert draws.dtype == torch.float64
     half = draws[:2000]
     assert torch.equal(draws[2000:], -half)
@@ -225,8 +233,8 @@ def test_standard_draws_are_standard_normal_and_double(generator):
 
 def test_climbs_start_at_the_best_places_and_at_the_origin(generator):
     mean = normal((6, 2), generator)
-    places = TrainingPlaces(mean, torch.ones_like(mean), [mean])
-    first = starts(torch.tensor([[0.0, 5, 1, 2, 4, 3]], dtype=torch.float64), places)
+    places = CandidateLatents(mean, torch.ones_like(mean), [mean])
+    first = initial_latents(torch.tensor([[0.0, 5, 1, 2, 4, 3]], dtype=torch.float64), places)
     torch.testing.assert_close(first[0], torch.cat([mean[[1, 4, 5, 3]], torch.zeros((1, 2))]), rtol=0.0, atol=0.0)
 
 
@@ -237,6 +245,6 @@ def test_no_variance_is_negative_by_rounding(generator):
     at_training = Prediction(torch.full((3, M), 1e9).double(), torch.full((3, M), 0.1).double())
     modes = Modes(torch.zeros((2, 1, 2)).double(), torch.ones((2, 1, 2)).double(), torch.zeros((2, 1)).double())
     weight = torch.full((2, 3), 1 / 3).double()
-    places = Places(weight, modes, torch.zeros((2, 1)).double(), torch.zeros(2).double())
-    prediction = predict_at(places, function, at_training, normal((2, 2), generator))
+    places = MixturePosterior(weight, modes, torch.zeros((2, 1)).double(), torch.zeros(2).double())
+    prediction = posterior_predictive(places, function, at_training, normal((2, 2), generator))
     assert (prediction.variance >= 0).all()

@@ -12,7 +12,7 @@ from mvlvm.inference.row_likelihood import (
     pairwise_log_likelihood,
     pairwise_row_log_density,
     row_log_density,
-    row_slopes,
+    row_log_likelihood,
 )
 from mvlvm.likelihoods import Categorical
 from mvlvm.models.weight_posterior import Prediction
@@ -37,11 +37,11 @@ def rows_of(name, generator):
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_slopes_are_those_of_finite_differences(name, generator):
     likelihood, Y, predicted = rows_of(name, generator)
-    slopes, step = row_slopes(likelihood, Y, predicted), 1e-4
+    slopes, step = row_log_likelihood(likelihood, Y, predicted), 1e-4
 
     def values(by_mean, by_variance):
         moved = Prediction(predicted.mean + by_mean, predicted.variance + by_variance)
-        return row_slopes(likelihood, Y, moved).value
+        return row_log_likelihood(likelihood, Y, moved).value
 
     for m in range(M):
         one = step * torch.eye(M, dtype=torch.float64)[m]
@@ -57,14 +57,14 @@ def test_curvature_is_that_by_the_mean_and_never_negative(name, generator):
     """A Gaussian has that of the predictive density; else it is exact where the density is log-concave."""
     likelihood, Y, predicted = rows_of(name, generator)
     step = 1e-3
-    curvature = row_slopes(likelihood, Y, predicted).curvature
+    curvature = row_log_likelihood(likelihood, Y, predicted).curvature
     assert (curvature >= 0).all()
     if name == "student-t":
         return
     for m in range(M):
         one = step * torch.eye(M, dtype=torch.float64)[m]
         ahead, behind = (
-            row_slopes(likelihood, Y, Prediction(predicted.mean + sign * one, predicted.variance)).by_mean[:, m]
+            row_log_likelihood(likelihood, Y, Prediction(predicted.mean + sign * one, predicted.variance)).by_mean[:, m]
             for sign in (1, -1)
         )
         torch.testing.assert_close(curvature[:, m], (behind - ahead) / (2 * step), rtol=1e-3, atol=1e-3)
@@ -75,7 +75,7 @@ def test_missing_entries_add_nothing(name, generator):
     likelihood, Y, predicted = rows_of(name, generator)
     elsewhere = Prediction(*(torch.where(torch.isnan(Y), values + 0.5, values) for values in predicted))
     missing = torch.isnan(Y)
-    slopes, others = row_slopes(likelihood, Y, predicted), row_slopes(likelihood, Y, elsewhere)
+    slopes, others = row_log_likelihood(likelihood, Y, predicted), row_log_likelihood(likelihood, Y, elsewhere)
     torch.testing.assert_close(slopes.value, others.value, rtol=0.0, atol=0.0)
     for part in (slopes.by_mean, slopes.by_variance, slopes.curvature):
         assert (part[missing] == 0).all()
@@ -87,13 +87,13 @@ def test_pairs_of_rows_and_places_have_the_values_of_single_rows(name, generator
     pairs = pairwise_log_likelihood(likelihood, Y, predicted)
     for a in range(N):
         at_a = Prediction(*(values[a].expand(N, M).contiguous() for values in predicted))
-        torch.testing.assert_close(pairs[:, a], row_slopes(likelihood, Y, at_a).value, rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(pairs[:, a], row_log_likelihood(likelihood, Y, at_a).value, rtol=1e-8, atol=1e-8)
 
 
 def test_gaussian_rows_have_the_density_of_their_entries(generator):
     likelihood, Y, (mean, variance) = rows_of("gaussian", generator)
     expected = stats.norm.logpdf(Y.numpy(), mean.numpy(), np.sqrt(variance.numpy() + NOISE_VARIANCE))
-    value = row_slopes(likelihood, Y, Prediction(mean, variance)).value
+    value = row_log_likelihood(likelihood, Y, Prediction(mean, variance)).value
     np.testing.assert_allclose(value.detach().numpy(), np.nansum(expected, axis=1), rtol=1e-6)
 
 
@@ -101,7 +101,7 @@ def test_other_rows_have_the_expected_log_density(generator):
     likelihood, Y, (mean, variance) = rows_of("poisson", generator)
     # E log Poisson(y; e^f) = y m - e^(m + v / 2) - log y!
     expected = Y * mean - (mean + variance / 2).exp() - torch.lgamma(Y + 1)
-    value = row_slopes(likelihood, Y, Prediction(mean, variance)).value
+    value = row_log_likelihood(likelihood, Y, Prediction(mean, variance)).value
     torch.testing.assert_close(value, expected.nansum(dim=1), rtol=1e-12, atol=1e-10)
 
 

@@ -73,10 +73,10 @@ def scores_of(*values):
 def test_the_widest_that_loses_little_is_taken():
     nothing = -2.0
     best_at_half = scores_of(-1.0, -0.9, -0.905, -0.915, -1.5, -1.6, -1.7, nothing)
-    assert tempering._widest_of_the_best(best_at_half) == 0.2  # 0.005 lost; the next would lose 0.015
+    assert tempering._smallest_near_best(best_at_half) == 0.2  # 0.005 lost; the next would lose 0.015
     little_to_gain = scores_of(-0.9, -0.905, -0.92, -0.95, -0.96, -0.97, -0.98, -0.98)
-    assert tempering._widest_of_the_best(little_to_gain) == 0.5  # a tenth of the gain, 0.008, may be lost
-    assert tempering._widest_of_the_best(scores_of(*[-1.0] * 8)) == LEVELS[-1]
+    assert tempering._smallest_near_best(little_to_gain) == 0.5  # a tenth of the gain, 0.008, may be lost
+    assert tempering._smallest_near_best(scores_of(*[-1.0] * 8)) == LEVELS[-1]
 
 
 def test_views_share_what_they_found_and_untried_ones_have_no_say():
@@ -140,19 +140,19 @@ def test_same_generator_gives_the_same(generator):
 
 
 def test_held_out_rows_are_no_training_places_and_places_are_taken_from_everywhere(monkeypatch, generator):
-    asked, take = [], tempering.training_places
+    asked, take = [], tempering.candidate_latents
 
     def remember(latent, rows, *rest):
         asked.append(rows.tolist())
         return take(latent, rows, *rest)
 
-    monkeypatch.setattr(tempering, "training_places", remember)
+    monkeypatch.setattr(tempering, "candidate_latents", remember)
     model, Ys = simulate(60, (3, 4), generator)
     learn(model, Ys)
     assert sorted(row for rows in asked for row in rows) == sorted([*range(60), *range(60)])
     assert all(len(set(rows)) == 40 for rows in asked)
     asked.clear()
     # the rows of a data set are often sorted, and the first ones are like no others
-    monkeypatch.setattr(tempering, "MOST_PLACES", 20)
+    monkeypatch.setattr(tempering, "MAX_FOLD_CANDIDATES", 20)
     learn(model, Ys)
     assert all(len(rows) == 20 and max(rows) >= 40 for rows in asked)

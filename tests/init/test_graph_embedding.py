@@ -6,12 +6,11 @@ from sklearn.manifold import SpectralEmbedding
 from sklearn.neighbors import NearestNeighbors
 
 from mvlvm import ViewError
-from mvlvm.init import graph_embedding as graph_start
-from mvlvm.init import graph_embedding as spectral_start
-from mvlvm.init import knn_graph as nearest_rows
-from mvlvm.init.graph_embedding import eigenmap, graph_starts
-from mvlvm.init.knn_graph import neighbour_graph
-from mvlvm.init.pca import pca_start
+from mvlvm.init import graph_embedding
+from mvlvm.init import knn_graph as knn_module
+from mvlvm.init.graph_embedding import graph_eigenmap, graph_init
+from mvlvm.init.knn_graph import knn_graph
+from mvlvm.init.pca import pca_init
 
 KINDS = ("spectral", "neighbors")
 
@@ -21,7 +20,7 @@ def generator_at(seed=0):
 
 
 def start(kind, Ys, D=2, seed=0):
-    return graph_starts([kind], Ys, D, generator_at(seed))[kind]
+    return graph_init([kind], Ys, D, generator_at(seed))[kind]
 
 
 def centred(Y):
@@ -61,7 +60,7 @@ def test_a_start_is_finite_uncorrelated_of_unit_variance_and_repeatable(kind, D)
 
 def test_starts_made_together_are_those_made_alone():
     Ys = [clusters()]
-    together = graph_starts(KINDS, Ys, 2, generator_at())
+    together = graph_init(KINDS, Ys, 2, generator_at())
     for kind in KINDS:
         assert torch.equal(together[kind], start(kind, Ys))
 
@@ -72,7 +71,7 @@ def test_another_seed_gives_another_layout():
 
 def test_neighbours_are_kept_where_components_lose_them():
     Y = clusters()
-    components, eigenmap, layout = pca_start([Y], 2), start("spectral", [Y]), start("neighbors", [Y])
+    components, eigenmap, layout = pca_init([Y], 2), start("spectral", [Y]), start("neighbors", [Y])
     assert kept_neighbours(Y, layout) > 2 * kept_neighbours(Y, components)
     assert kept_neighbours(Y, eigenmap) > 2 * kept_neighbours(Y, components)
 
@@ -81,12 +80,12 @@ def test_a_roll_is_unrolled():
     Y, along = roll()
     found = start("spectral", [Y])
     assert abs(spearmanr(found[:, 0], along).statistic) > 0.99
-    assert kept_neighbours(Y, start("neighbors", [Y])) > 1.4 * kept_neighbours(Y, pca_start([Y], 2))
+    assert kept_neighbours(Y, start("neighbors", [Y])) > 1.4 * kept_neighbours(Y, pca_init([Y], 2))
 
 
 def test_the_eigenmap_is_that_of_scikit_learn():
-    graph = neighbour_graph(roll()[0].float(), generator_at())
-    ours = eigenmap(graph, 3).numpy()
+    graph = knn_graph(roll()[0].float(), generator_at())
+    ours = graph_eigenmap(graph, 3).numpy()
     theirs = SpectralEmbedding(3, affinity="precomputed", random_state=0).fit_transform(graph.matrix().toarray())
     correlation = np.abs([np.corrcoef(a, b)[0, 1] for a, b in zip(ours.T, theirs.T, strict=True)])
     np.testing.assert_allclose(correlation, 1, atol=1e-6)
@@ -94,19 +93,19 @@ def test_the_eigenmap_is_that_of_scikit_learn():
 
 def test_many_rows_are_mapped_by_way_of_some(monkeypatch):
     Y, along = roll(n=1500)
-    monkeypatch.setattr(spectral_start, "_MOST_MAPPED", 300)
-    monkeypatch.setattr(nearest_rows, "MOST_FOR_ALL_PAIRS", 500)
-    monkeypatch.setattr(nearest_rows, "_LEAF", 100)
+    monkeypatch.setattr(graph_embedding, "_MAX_ROWS_DENSE", 300)
+    monkeypatch.setattr(knn_module, "MAX_ROWS_EXACT", 500)
+    monkeypatch.setattr(knn_module, "_LEAF", 100)
     assert abs(spearmanr(start("spectral", [Y])[:, 0], along).statistic) > 0.99
-    assert kept_neighbours(Y, start("neighbors", [Y])) > 1.5 * kept_neighbours(Y, pca_start([Y], 2))
+    assert kept_neighbours(Y, start("neighbors", [Y])) > 1.5 * kept_neighbours(Y, pca_init([Y], 2))
 
 
 def test_distances_are_taken_in_few_directions(monkeypatch):
     seen = []
-    original = graph_start.neighbour_graph
-    monkeypatch.setattr(graph_start, "neighbour_graph", lambda Z, g: seen.append(Z.shape) or original(Z, g))
+    original = graph_embedding.knn_graph
+    monkeypatch.setattr(graph_embedding, "knn_graph", lambda Z, g: seen.append(Z.shape) or original(Z, g))
     start("neighbors", [centred(np.random.default_rng(0).normal(size=(100, 90)))])
-    assert seen == [(100, 50)]
+    assert seen == [(100, 50)] * 2  # of the eigenmap and of the layout
 
 
 @pytest.mark.parametrize("kind", KINDS)

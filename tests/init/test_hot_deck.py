@@ -3,9 +3,9 @@ import pytest
 import torch
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from mvlvm.init import hot_deck as lent_views
-from mvlvm.init.graph_embedding import graph_starts
-from mvlvm.init.hot_deck import lend_views
+from mvlvm.init import hot_deck
+from mvlvm.init.graph_embedding import graph_init
+from mvlvm.init.hot_deck import hot_deck_impute
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 from tests.gpu import needs_gpu
 
@@ -33,7 +33,7 @@ def alike(parts):
 
 def lent(parts, present):
     """Give views after lending, in the units they had."""
-    return [Y.numpy() for Y in lend_views(alike(parts), present).parts]
+    return [Y.numpy() for Y in hot_deck_impute(alike(parts), present).parts]
 
 
 def nearest_lender(parts, present, row, view):
@@ -49,7 +49,7 @@ def nearest_lender(parts, present, row, view):
 
 @pytest.mark.parametrize("block", [2**24, 100])
 def test_a_row_that_lacks_a_view_gets_that_of_the_nearest_in_views_that_both_have(block, monkeypatch):
-    monkeypatch.setattr(lent_views, "BLOCK", block)
+    monkeypatch.setattr(hot_deck, "DISTANCES_PER_BLOCK", block)
     parts, present = views(), who_has()
     result = lent(parts, present)
     for row, view in (~present).nonzero().tolist():
@@ -59,7 +59,7 @@ def test_a_row_that_lacks_a_view_gets_that_of_the_nearest_in_views_that_both_hav
 @needs_gpu
 def test_views_are_lent_alike_on_a_gpu():
     parts, present = views(), who_has()
-    there = lend_views(alike([Y.cuda() for Y in parts]), present.cuda()).parts
+    there = hot_deck_impute(alike([Y.cuda() for Y in parts]), present.cuda()).parts
     for here, Y in zip(lent(parts, present), there, strict=True):
         np.testing.assert_allclose(Y.cpu().numpy(), here)
 
@@ -88,7 +88,7 @@ def test_views_weigh_the_same_however_few_rows_have_them():
     present = torch.ones((60, 3), dtype=torch.bool)
     present[6:, 2] = False
     parts[2] = parts[2] / torch.linalg.matrix_norm(parts[2][:6])
-    result = lend_views(alike(parts), present)
+    result = hot_deck_impute(alike(parts), present)
     norms = [
         factor * float(torch.linalg.matrix_norm(Y)) for Y, factor in zip(result.parts, result.factors, strict=True)
     ]
@@ -98,7 +98,7 @@ def test_views_weigh_the_same_however_few_rows_have_them():
 def share_of_own_kind(Ys, kind, who):
     """Give the share of some rows' ten nearest in a layout that have the same views as they."""
     centred = [Y - Y.nanmean(dim=0) for Y in Ys]
-    X = graph_starts(["neighbors"], centred, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
+    X = graph_init(["neighbors"], centred, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
     near = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(return_distance=False)
     return np.mean((kind[near] == kind[:, None])[who])
 
@@ -128,6 +128,6 @@ def test_rows_without_a_class_start_among_the_rows_of_theirs():
     unseen = rng.random(320) < 0.2
     labels[unseen] = np.nan
     Ys = [torch.as_tensor(Y - np.nanmean(Y, axis=0)) for Y in (images, labels)]
-    X = graph_starts(["neighbors"], Ys, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
+    X = graph_init(["neighbors"], Ys, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
     told = KNeighborsClassifier(1).fit(X[~unseen], classes[~unseen]).predict(X[unseen])
     assert np.mean(told == classes[unseen]) > 0.9

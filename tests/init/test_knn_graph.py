@@ -7,7 +7,13 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from mvlvm.init import knn_graph as module
-from mvlvm.init.knn_graph import Neighbours, nearest_among, nearest_rows, neighbour_graph, neighbour_weights
+from mvlvm.init.knn_graph import (
+    NearestNeighbours,
+    edge_weights,
+    knn_graph,
+    nearest_neighbours,
+    nearest_neighbours_among,
+)
 
 
 def rows(n, generator, d=6):
@@ -20,53 +26,53 @@ def found_by_sklearn(Z, k, of=None):
 
 @pytest.mark.parametrize("block", [2**24, 1000])
 def test_all_pairs_find_what_scikit_learn_finds(generator, monkeypatch, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "DISTANCES_PER_BLOCK", block)
     Z = rows(200, generator)
-    near = nearest_rows(Z, 7, generator)
+    near = nearest_neighbours(Z, 7, generator)
     distance, index = found_by_sklearn(Z, 7)
-    assert torch.equal(near.rows, torch.as_tensor(index))
-    torch.testing.assert_close(near.squared.sqrt(), torch.as_tensor(distance).float())
+    assert torch.equal(near.indices, torch.as_tensor(index))
+    torch.testing.assert_close(near.squared_distances.sqrt(), torch.as_tensor(distance).float())
 
 
 def test_a_copy_of_a_row_is_its_neighbour_and_the_row_itself_is_not(generator):
     Z = rows(30, generator).repeat(2, 1)
-    near = nearest_rows(Z, 3, generator)
-    assert torch.equal(near.rows[:, 0], torch.arange(60).roll(30))
-    assert (near.squared[:, 0] == 0).all()
-    assert (near.rows != torch.arange(60)[:, None]).all()
+    near = nearest_neighbours(Z, 3, generator)
+    assert torch.equal(near.indices[:, 0], torch.arange(60).roll(30))
+    assert (near.squared_distances[:, 0] == 0).all()
+    assert (near.indices != torch.arange(60)[:, None]).all()
 
 
 def test_distances_far_from_the_origin_are_not_rounded_away(generator):
     Z = rows(50, generator).double() * 1e-3
-    near, shifted = nearest_rows(Z, 1, generator), nearest_rows(Z + 1e3, 1, generator)
-    torch.testing.assert_close(near.squared, shifted.squared, rtol=1e-3, atol=0)
+    near, shifted = nearest_neighbours(Z, 1, generator), nearest_neighbours(Z + 1e3, 1, generator)
+    torch.testing.assert_close(near.squared_distances, shifted.squared_distances, rtol=1e-3, atol=0)
 
 
 def test_trees_find_most_neighbours_with_their_distances_and_no_row_twice(generator, monkeypatch):
-    monkeypatch.setattr(module, "MOST_FOR_ALL_PAIRS", 100)
+    monkeypatch.setattr(module, "MAX_ROWS_EXACT", 100)
     monkeypatch.setattr(module, "_LEAF", 100)
     Z = rows(1501, generator)  # leaves do not come out even
-    near = nearest_rows(Z, 10, generator)
+    near = nearest_neighbours(Z, 10, generator)
     distance, index = found_by_sklearn(Z, 10)
-    hits = (near.rows[:, :, None] == torch.as_tensor(index)[:, None, :]).any(dim=2).float().mean()
+    hits = (near.indices[:, :, None] == torch.as_tensor(index)[:, None, :]).any(dim=2).float().mean()
     assert hits > 0.7  # a tree alone finds a third of them
-    assert all(len(set(found)) == 10 for found in near.rows.tolist())
-    assert (near.rows != torch.arange(1501)[:, None]).all()
-    torch.testing.assert_close(near.squared, (Z[:, None] - Z[near.rows]).square().sum(dim=2))
-    assert (near.squared.sqrt() >= torch.as_tensor(distance).float() - 1e-5).all()
+    assert all(len(set(found)) == 10 for found in near.indices.tolist())
+    assert (near.indices != torch.arange(1501)[:, None]).all()
+    torch.testing.assert_close(near.squared_distances, (Z[:, None] - Z[near.indices]).square().sum(dim=2))
+    assert (near.squared_distances.sqrt() >= torch.as_tensor(distance).float() - 1e-5).all()
 
 
 def test_the_nearest_among_others_may_be_the_row_itself(generator):
     Z = rows(40, generator)
-    near = nearest_among(Z, Z[:10], 3)
+    near = nearest_neighbours_among(Z, Z[:10], 3)
     distance, index = found_by_sklearn(Z[:10], 3, of=Z.numpy())
-    assert torch.equal(near.rows, torch.as_tensor(index))
-    torch.testing.assert_close(near.squared.sqrt(), torch.as_tensor(distance).float(), atol=1e-6, rtol=1e-5)
+    assert torch.equal(near.indices, torch.as_tensor(index))
+    torch.testing.assert_close(near.squared_distances.sqrt(), torch.as_tensor(distance).float(), atol=1e-6, rtol=1e-5)
 
 
 def test_the_weights_of_a_row_have_the_entropy_of_a_third_as_many_equal_neighbours(generator):
     squared = torch.rand((50, 15), generator=generator).mul(100).sort(dim=1).values
-    weight = neighbour_weights(Neighbours(torch.zeros((50, 15), dtype=torch.long), squared))
+    weight = edge_weights(NearestNeighbours(torch.zeros((50, 15), dtype=torch.long), squared))
     torch.testing.assert_close(weight.sum(dim=1), torch.ones(50, dtype=torch.float64))
     torch.testing.assert_close(torch.exp(-(weight * weight.log()).sum(dim=1)), torch.full((50,), 5.0).double())
     # a normal density: logarithms of weights are on a straight line over squared distances
@@ -76,32 +82,32 @@ def test_the_weights_of_a_row_have_the_entropy_of_a_third_as_many_equal_neighbou
 
 @pytest.mark.parametrize("squared", [torch.zeros((3, 15)), torch.full((3, 15), 7.0)], ids=["copies", "equally far"])
 def test_equally_near_neighbours_weigh_the_same(squared):
-    weight = neighbour_weights(Neighbours(torch.zeros((3, 15), dtype=torch.long), squared))
+    weight = edge_weights(NearestNeighbours(torch.zeros((3, 15), dtype=torch.long), squared))
     torch.testing.assert_close(weight, torch.full((3, 15), 1 / 15, dtype=torch.float64))
 
 
 def test_a_graph_has_every_edge_in_both_directions_sorted_and_none_to_itself(generator):
-    graph = neighbour_graph(torch.randn((80, 3), generator=generator), generator)
+    graph = knn_graph(torch.randn((80, 3), generator=generator), generator)
     A = graph.matrix().toarray()
     np.testing.assert_array_equal(A, A.T)
     assert (np.diag(A) == 0).all()
     assert A.sum() == pytest.approx(80, rel=1e-6)
-    assert (graph.start.diff() >= 0).all()
+    assert (graph.source.diff() >= 0).all()
     assert ((A > 0).sum(axis=1) >= 30).all()
 
 
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_few_rows_are_all_neighbours(generator, n):
-    A = neighbour_graph(torch.randn((n, 2), generator=generator), generator).matrix().toarray()
+    A = knn_graph(torch.randn((n, 2), generator=generator), generator).matrix().toarray()
     assert ((A > 0) == ~np.eye(n, dtype=bool)).all()
 
 
 def test_islands_are_tied_together_by_their_nearest(generator):
     centres = torch.tensor([0.0, 100.0, 200.0, 1000.0, 1100.0])
     Z = torch.randn((5, 40, 1), generator=generator) + centres[:, None, None]
-    graph = neighbour_graph(Z.reshape(200, 1), generator)
+    graph = knn_graph(Z.reshape(200, 1), generator)
     island = np.repeat(np.arange(5), 40)
-    ends = island[graph.start.numpy()], island[graph.end.numpy()]
+    ends = island[graph.source.numpy()], island[graph.target.numpy()]
     ties = {(int(a), int(b)) for a, b in zip(*ends, strict=True) if a < b}
     assert {(0, 1), (1, 2), (3, 4)} < ties
     assert len(ties) == 4  # and one between the two groups
@@ -109,5 +115,5 @@ def test_islands_are_tied_together_by_their_nearest(generator):
 
 
 def test_many_copies_of_few_rows_make_one_graph(generator):
-    graph = neighbour_graph(torch.randn((4, 3), generator=generator).repeat_interleave(40, dim=0), generator)
+    graph = knn_graph(torch.randn((4, 3), generator=generator).repeat_interleave(40, dim=0), generator)
     assert connected_components(graph.matrix())[0] == 1

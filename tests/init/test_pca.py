@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mvlvm.errors import ViewError
-from mvlvm.init.pca import pca_start, sparsest_rotation, turn_towards_views, turned_start
+from mvlvm.init.pca import pca_init, rotate_to_simple_structure, rotated_pca_init, simple_structure_rotation
 from tests.mixtures import normal
 
 
@@ -26,29 +26,29 @@ def svd_scores(views, n_components):
 @pytest.mark.parametrize("widths", [(4, 6), (40, 60)], ids=["more rows", "more columns"])
 def test_start_is_the_leading_principal_components_of_the_equally_weighted_views(widths, generator):
     views = centred_views(generator, widths=widths)
-    start, expected = pca_start(views, 3).numpy(), svd_scores(views, 3)
+    start, expected = pca_init(views, 3).numpy(), svd_scores(views, 3)
     signs = np.sign((start * expected).sum(axis=0))
     np.testing.assert_allclose(start, signs * expected, rtol=0.0, atol=1e-8)
 
 
 def test_components_have_unit_variance_and_are_uncorrelated(generator):
-    start = pca_start(centred_views(generator), 3)
+    start = pca_init(centred_views(generator), 3)
     torch.testing.assert_close(start.T @ start / 30, torch.eye(3, dtype=torch.float64), rtol=0.0, atol=1e-10)
 
 
 def test_entry_of_largest_magnitude_is_positive(generator):
-    start = pca_start(centred_views(generator), 3)
+    start = pca_init(centred_views(generator), 3)
     assert torch.equal(start.abs().max(dim=0).values, start.max(dim=0).values)
 
 
 def test_units_of_a_view_do_not_matter(generator):
     one, other = centred_views(generator)
-    torch.testing.assert_close(pca_start([1000 * one, other], 3), pca_start([one, other], 3), rtol=0.0, atol=1e-8)
+    torch.testing.assert_close(pca_init([1000 * one, other], 3), pca_init([one, other], 3), rtol=0.0, atol=1e-8)
 
 
 def test_every_view_has_a_say(generator):
     one, other = centred_views(generator)
-    assert (pca_start([one, other], 2) - pca_start([one], 2)).abs().max() > 0.1
+    assert (pca_init([one, other], 2) - pca_init([one], 2)).abs().max() > 0.1
 
 
 @pytest.mark.parametrize("N", [30, 5], ids=["more rows", "more columns"])
@@ -57,9 +57,9 @@ def test_more_components_than_directions_are_refused(N, generator):
     root = root - root.mean(dim=0)
     views = [root @ normal((2, M), generator) for M in (4, 6)]
     with pytest.raises(ViewError, match=r"n_components=3 is too large.*rank 2.*n_components <= 2\.$"):
-        pca_start(views, 3)
+        pca_init(views, 3)
     with pytest.raises(ViewError, match="n_components <= 2, or pass an array as init"):
-        turned_start(views, 3)
+        rotated_pca_init(views, 3)
 
 
 def test_gaps_are_filled_by_the_components_themselves(generator):
@@ -69,10 +69,10 @@ def test_gaps_are_filled_by_the_components_themselves(generator):
     views = [Y - Y.mean(dim=0) for Y in views]
     hidden = [Y.masked_fill(torch.rand(Y.shape, generator=generator) < 0.1, float("nan")) for Y in views]
     hidden[1][:20] = float("nan")
-    whole, found = pca_start(views, 2), pca_start(hidden, 2)
+    whole, found = pca_init(views, 2), pca_init(hidden, 2)
     fit = torch.linalg.lstsq(found, whole).solution
     unexplained = (whole - found @ fit).square().sum() / whole.square().sum()
-    zeros = pca_start([Y.nan_to_num(nan=0.0) for Y in hidden], 2)
+    zeros = pca_init([Y.nan_to_num(nan=0.0) for Y in hidden], 2)
     fit = torch.linalg.lstsq(zeros, whole).solution
     assert unexplained < 0.02
     assert unexplained < 0.5 * (whole - zeros @ fit).square().sum() / whole.square().sum()
@@ -82,15 +82,15 @@ def test_gaps_are_filled_by_the_components_themselves(generator):
 def test_views_in_float32_start_where_they_do_in_float64(N, generator):
     latents, loadings = normal((N, 3), generator), [normal((3, width), generator) for width in (2050, 6)]
     views = [latents @ W + 0.01 * normal((N, W.shape[1]), generator) for W in loadings]
-    double = turned_start(views, 3)
-    single = turned_start([view.float() for view in views], 3)
+    double = rotated_pca_init(views, 3)
+    single = rotated_pca_init([view.float() for view in views], 3)
     torch.testing.assert_close(single.double(), double, rtol=0, atol=2e-3)
 
 
 def test_gaps_of_views_in_float32_are_filled_as_those_in_float64(generator):
     views = [normal((60, 2), generator) @ normal((2, M), generator) for M in (8, 12)]
     hidden = [Y.masked_fill(torch.rand(Y.shape, generator=generator) < 0.1, float("nan")) for Y in views]
-    double, single = pca_start(hidden, 2), pca_start([Y.float() for Y in hidden], 2)
+    double, single = pca_init(hidden, 2), pca_init([Y.float() for Y in hidden], 2)
     torch.testing.assert_close(single.double(), double, rtol=0, atol=1e-3)
 
 
@@ -110,7 +110,7 @@ def test_mixed_components_are_turned_back_to_those_of_the_views(seed):
     U = orthonormal(60, 3, generator)
     views = views_of(U, ([0, 1], [0, 2]), generator)
     mixed = U @ torch.linalg.qr(normal((3, 3), generator)).Q
-    found = turn_towards_views(mixed, views)
+    found = rotate_to_simple_structure(mixed, views)
     match = (found.T @ U).abs().numpy()
     np.testing.assert_allclose(np.sort(match, axis=1)[:, -1], 1, atol=1e-3)
     assert sorted(match.argmax(axis=1)) == [0, 1, 2]
@@ -118,21 +118,21 @@ def test_mixed_components_are_turned_back_to_those_of_the_views(seed):
 
 def test_components_that_all_views_use_stay_as_they_are(generator):
     U = orthonormal(60, 3, generator)
-    assert turn_towards_views(U, views_of(U, ([0, 1, 2], [0, 1, 2]), generator)) is U
+    assert rotate_to_simple_structure(U, views_of(U, ([0, 1, 2], [0, 1, 2]), generator)) is U
 
 
 def test_the_rotation_is_one(generator):
     W = normal((4, 5, 7), generator)
-    R = sparsest_rotation(W @ W.mT)
+    R = simple_structure_rotation(W @ W.mT)
     torch.testing.assert_close(R.T @ R, torch.eye(5, dtype=torch.float64), rtol=0.0, atol=1e-12)
 
 
 def test_the_start_in_three_dimensions_finds_the_axes_of_the_views_and_in_two_is_left_alone(generator):
     U = orthonormal(60, 3, generator)
     views = views_of(U, ([0, 1], [0, 2]), generator)
-    match = (turned_start(views, 3).T @ U / 60**0.5).abs().numpy()
+    match = (rotated_pca_init(views, 3).T @ U / 60**0.5).abs().numpy()
     np.testing.assert_allclose(np.sort(match, axis=1)[:, -1], 1, atol=1e-3)
     stacked = np.hstack([Y.numpy() / np.linalg.norm(Y.numpy()) for Y in views])
     expected = np.linalg.svd(stacked, full_matrices=False)[0][:, :2]
-    plain = (turned_start(views, 2).numpy().T @ expected / 60**0.5).round(8)
+    plain = (rotated_pca_init(views, 2).numpy().T @ expected / 60**0.5).round(8)
     np.testing.assert_allclose(np.abs(plain), np.eye(2), atol=1e-8)

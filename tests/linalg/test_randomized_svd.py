@@ -17,7 +17,7 @@ def matrices(N, widths, generator):
 def check(parts, factors):
     Z = np.hstack([c * Y.numpy() for Y, c in zip(parts, factors, strict=True)])
     U, values, _ = np.linalg.svd(Z, full_matrices=False)
-    left, found = ConcatenatedMatrix(parts, factors).leading_left_vectors(3)
+    left, found = ConcatenatedMatrix(parts, factors).left_singular_vectors(3)
     np.testing.assert_allclose(found, values[:3], rtol=1e-8)
     np.testing.assert_allclose(np.abs(left.numpy().T @ U[:, :3]), np.eye(3), rtol=0.0, atol=1e-7)
 
@@ -38,6 +38,6 @@ def test_large_matrices_are_multiplied_until_their_directions_show(N, generator,
 def test_directions_that_are_not_there_have_no_singular_value(generator, monkeypatch):
     monkeypatch.setattr(leading, "_LARGEST_GRAM", 10)
     parts = [normal((40, 2), generator) @ normal((2, M), generator) for M in (15, 18)]
-    _, values = ConcatenatedMatrix(parts, [1.0, 1.0]).leading_left_vectors(6)
+    _, values = ConcatenatedMatrix(parts, [1.0, 1.0]).left_singular_vectors(6)
     assert (values[4:] < 1e-10 * values[0]).all()
     assert (values[:4] > 1e-3 * values[0]).all()

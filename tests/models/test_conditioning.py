@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mvlvm import row_blocks
-from mvlvm.models.conditioning import infer_complete, infer_with_gaps, n_latent_draws_for
+from mvlvm.models.conditioning import infer_weights_complete, infer_weights_missing, n_latent_draws_for
 from mvlvm.models.data import ObservedView
 from tests.mixtures import normal, uniform
 from tests.models.fixed_features import fixed_view
@@ -21,7 +21,7 @@ def test_weights_solve_the_normal_equations(weighed, numbers, generator, monkeyp
     weight = 0.5 + torch.rand(70, generator=generator, dtype=torch.float64) if weighed else None
     features = fixed_view(generator).draw_features(generator)
     with torch.no_grad():
-        mean, covariance = infer_complete(ObservedView(Y, weight), features, draws, S)
+        mean, covariance = infer_weights_complete(ObservedView(Y, weight), features, draws, S)
         Phis = [features(X).numpy() for X in draws]
     counts = np.ones(70) if weight is None else weight.numpy()
     A = np.mean([(Phi * counts[:, None]).T @ Phi for Phi in Phis], axis=0) + S.item() * np.eye(Phis[0].shape[1])
@@ -44,7 +44,7 @@ def draw_problem(generator, share=0.3):
 def test_every_column_has_the_weights_of_the_rows_in_which_it_was_seen(generator):
     Y, seen, Phis = draw_problem(generator)
     s = torch.tensor(0.2, dtype=torch.float64)
-    mean, _, _ = infer_with_gaps(Y, seen, Phis, s)
+    mean, _, _ = infer_weights_missing(Y, seen, Phis, s)
     for m in range(5):
         rows = seen[:, m]
         A = sum(Phi[rows].T @ Phi[rows] for Phi in Phis) / 3 + s * torch.eye(6, dtype=torch.float64)
@@ -55,7 +55,7 @@ def test_every_column_has_the_weights_of_the_rows_in_which_it_was_seen(generator
 def test_hidden_entries_are_not_looked_at(generator):
     Y, seen, Phis = draw_problem(generator)
     s = torch.tensor(0.2, dtype=torch.float64)
-    one, other = (infer_with_gaps(Z, seen, Phis, s)[0] for Z in (Y, Y.masked_fill(~seen, 1e6)))
+    one, other = (infer_weights_missing(Z, seen, Phis, s)[0] for Z in (Y, Y.masked_fill(~seen, 1e6)))
     torch.testing.assert_close(one, other, rtol=1e-10, atol=0.0)
 
 
@@ -63,7 +63,7 @@ def test_the_covariance_is_that_of_an_average_column_and_larger_for_those_seen_l
     N = 4000
     Phi, s = normal((N, 6), generator), torch.tensor(0.2, dtype=torch.float64)
     seen = uniform(0.0, 1.0, (N, 2), generator) > torch.tensor([0.2, 0.6], dtype=torch.float64)
-    _, covariance, inflation = infer_with_gaps(normal((N, 2), generator), seen, [Phi], s)
+    _, covariance, inflation = infer_weights_missing(normal((N, 2), generator), seen, [Phi], s)
     for m in range(2):
         rows = seen[:, m]
         exact = s * torch.linalg.inv(Phi[rows].T @ Phi[rows] + s * torch.eye(6, dtype=torch.float64))
@@ -77,7 +77,7 @@ def test_column_that_was_never_seen_is_unknown_and_not_infinitely_so(generator):
     Y, seen, Phis = draw_problem(generator)
     seen[:, 2], seen[:, 3] = False, False
     seen[7, 3] = True
-    mean, _, inflation = infer_with_gaps(Y, seen, Phis, torch.tensor(0.2, dtype=torch.float64))
+    mean, _, inflation = infer_weights_missing(Y, seen, Phis, torch.tensor(0.2, dtype=torch.float64))
     assert (mean[:, 2] == 0).all()
     assert inflation[2] == inflation[3] > inflation[[0, 1, 4]].max()
     assert torch.isfinite(inflation).all()

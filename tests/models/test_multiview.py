@@ -134,7 +134,7 @@ def test_features_of_a_view_do_not_change_along_what_it_does_not_see(generator):
             moved[:, d] += 1.0
             change = (features(moved) - features(X)).abs().max().item()
             assert (change > 0.01) if seen else (change == 0)
-            slope = features.with_slopes(X)[1][d].abs().max().item()
+            slope = features.with_jacobian(X)[1][d].abs().max().item()
             assert (slope > 0.01) if seen else (slope == 0)
             std = torch.full_like(X, 0.1)
             wider = std.clone()

@@ -94,7 +94,7 @@ def test_slopes_are_those_of_automatic_differentiation(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     features = FeatureMap(draw_points(density, 6, generator), density.alpha)
     expected = torch.autograd.functional.jacobian(lambda Z: features(Z).sum(dim=0), X).permute(2, 1, 0)
-    Phi, slopes = features.with_slopes(X)
+    Phi, slopes = features.with_jacobian(X)
     torch.testing.assert_close(Phi, features(X), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(slopes, expected, rtol=1e-12, atol=1e-12)
 
@@ -116,7 +116,7 @@ def test_constant_feature_comes_last_and_has_no_slope(generator):
     points = draw_points(density, 6, generator)
     plain, with_constant = FeatureMap(points, density.alpha), FeatureMap(points, density.alpha, constant=3.0)
     std = torch.full((5, 2), 0.5, dtype=torch.float64)
-    (Phi, slopes), (plain_Phi, plain_slopes) = with_constant.with_slopes(X), plain.with_slopes(X)
+    (Phi, slopes), (plain_Phi, plain_slopes) = with_constant.with_jacobian(X), plain.with_jacobian(X)
     for got, expected, last in (
         (with_constant(X), plain(X), 3.0),
         (with_constant.double()(X), plain(X), 3.0),

@@ -182,7 +182,7 @@ def test_weights_after_training_average_over_uncertain_latents(generator):
         with torch.no_grad():
             latent, seen = GaussianLatent(X, std), ObservedView(Y)
             posterior = view.infer_weights(latent, seen, n_latent_draws=1, generator=generator)
-            slopes.append(posterior.squared_slopes(X).sum().item())
+            slopes.append(posterior.squared_jacobian_norms(X).sum().item())
     assert slopes[1] < 0.5 * slopes[0]
 
 

@@ -10,7 +10,7 @@ from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import FeatureMap, SpectralMixture
 from mvlvm.models.views import FeatureView
-from mvlvm.models.weight_posterior import ColumnPosterior, ViewFunction, function_of_columns
+from mvlvm.models.weight_posterior import ColumnPosterior, ViewFunction
 from mvlvm.spectral import SpectralPoints
 from tests.inference.quadratic_features import exactly_gaussian
 from tests.mixtures import draw_points, normal, random_mixture, uniform
@@ -113,8 +113,8 @@ def test_slopes_are_those_of_finite_differences(uncertain):
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
         for slopes, one, other in (
-            (around.slopes, ahead.mean, behind.mean),
-            (around.variance_slopes, ahead.variance, behind.variance),
+            (around.jacobian, ahead.mean, behind.mean),
+            (around.variance_jacobian, ahead.variance, behind.variance),
         ):
             torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
@@ -123,7 +123,7 @@ def test_dimension_that_the_features_ignore_has_no_slope(generator):
     *_, posterior = infer(generator, std=CERTAIN)
     blind = SpectralPoints(*(w * torch.tensor([1.0, 0.0]) for w in posterior.features.points))
     posterior = replace(posterior, features=FeatureMap(blind, posterior.features.alpha))
-    seen, unseen = posterior.linearise(normal((5, 2), generator)).slopes
+    seen, unseen = posterior.linearise(normal((5, 2), generator)).jacobian
     assert (seen != 0).all()
     assert (unseen == 0).all()
 
@@ -167,8 +167,8 @@ def test_slopes_of_columns_are_those_of_finite_differences(by_columns):
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
         for slopes, one, other in (
-            (around.slopes, ahead.mean, behind.mean),
-            (around.variance_slopes, ahead.variance, behind.variance),
+            (around.jacobian, ahead.mean, behind.mean),
+            (around.variance_jacobian, ahead.variance, behind.variance),
         ):
             torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
@@ -194,8 +194,10 @@ def test_predicted_moments_of_columns_are_those_of_simulated_functions(by_column
 
 def test_squared_slopes_are_those_of_the_mean_function(by_columns):
     posterior, _, X = by_columns
-    slopes = posterior.linearise(X).slopes
-    torch.testing.assert_close(posterior.squared_slopes(X), slopes.square().sum(dim=(1, 2)), rtol=1e-10, atol=0.0)
+    slopes = posterior.linearise(X).jacobian
+    torch.testing.assert_close(
+        posterior.squared_jacobian_norms(X), slopes.square().sum(dim=(1, 2)), rtol=1e-10, atol=0.0
+    )
 
 
 N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
@@ -254,7 +256,7 @@ def test_predictions_are_joined_by_the_law_of_total_variance(function, X, genera
 
 
 def test_one_spectral_draw_is_that_of_its_weights(function, X):
-    part, joined = function.posteriors[0].linearise(X), function.of_one_draw().linearise(X)
+    part, joined = function.posteriors[0].linearise(X), function.first_draw().linearise(X)
     # squares of the mean are added and taken away again
     for values, expected in zip(joined, part, strict=True):
         torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-12)
@@ -271,8 +273,8 @@ def test_slopes_are_those_of_finite_differences_view_function(function, X):
     for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
         ahead, behind = (function.linearise(X + sign * step * direction) for sign in (1, -1))
         for slopes, one, other in (
-            (around.slopes, ahead.mean, behind.mean),
-            (around.variance_slopes, ahead.variance, behind.variance),
+            (around.jacobian, ahead.mean, behind.mean),
+            (around.variance_jacobian, ahead.variance, behind.variance),
         ):
             torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
@@ -323,7 +325,7 @@ def test_doubled_function_has_features_in_double_and_the_same_weights(generator)
 def test_some_columns_of_a_function_are_predicted_as_they_were_among_all(function, X):
     columns = torch.arange(function.posteriors[0].mean.shape[1]) % 2 == 0
     std = torch.full_like(X, 0.1)
-    whole, some = (f.predict(X, std, [X]) for f in (function, function_of_columns(function, columns)))
+    whole, some = (f.predict(X, std, [X]) for f in (function, function.select_columns(columns)))
     assert not columns.all()
     for one, other in zip(whole, some, strict=True):
         torch.testing.assert_close(one[:, columns], other, rtol=0.0, atol=1e-12)

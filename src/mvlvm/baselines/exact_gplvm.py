@@ -18,7 +18,7 @@ from mvlvm.baselines.learning import arrays_of, raise_bound, teach
 from mvlvm.baselines.row_modes import highest_modes, in_float64
 from mvlvm.checks import check_integer, check_number
 from mvlvm.inference.row_likelihood import pairwise_row_log_density, row_log_density
-from mvlvm.init.pca import pca_start
+from mvlvm.init.pca import pca_init
 from mvlvm.randomness import RandomStateLike
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
@@ -99,7 +99,7 @@ class AbstractExactGPLVM(PredictsViews):
         learning_rate = check_number(self.learning_rate, "learning_rate", positive=True)
         Ys = in_float64(views.values())
         self._check_rows(len(Ys[0]))
-        model = self._built(pca_start(Ys, self.n_components), len(Ys))
+        model = self._built(pca_init(Ys, self.n_components), len(Ys))
         raise_bound(
             model, lambda _: model.log_joint(Ys),
             max_iter=max_iter, learning_rate=learning_rate, seed=seed, verbose=self.verbose,

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from mvlvm import defaults
 from mvlvm.baselines.random_feature_gibbs import features, first_draw, sweep, view_prior, weight_posterior
 from mvlvm.checks import check_integer
-from mvlvm.init.pca import pca_start
+from mvlvm.init.pca import pca_init
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
 
@@ -61,7 +61,7 @@ def sample(
     """
     _check(chain)
     rng = np.random.default_rng(seed)
-    X = pca_start([torch.from_numpy(Y) for Y in Ys], chain.n_components).numpy()
+    X = pca_init([torch.from_numpy(Y) for Y in Ys], chain.n_components).numpy()
     prior = view_prior(chain.n_components)
     draws = [
         first_draw(chain.n_points, chain.n_components, Y.shape[1], defaults.INITIAL_NOISE_VARIANCE, rng) for Y in Ys

@@ -15,7 +15,7 @@ from mvlvm.baselines.learning import arrays_of, teach
 from mvlvm.baselines.row_modes import in_float64
 from mvlvm.baselines.stacked_model import StackedModel, start_inducing
 from mvlvm.checks import check_integer, check_number
-from mvlvm.init.pca import pca_start
+from mvlvm.init.pca import pca_init
 from mvlvm.randomness import RandomStateLike
 
 
@@ -67,7 +67,7 @@ class AbstractStochasticGPLVM(RebuildsViews):
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         learning_rate = check_number(self.learning_rate, "learning_rate", positive=True)
         Ys = in_float64(self._arranged(views).values())
-        X = pca_start(Ys, self.n_components)
+        X = pca_init(Ys, self.n_components)
         model = StackedModel(X, start_inducing(X, n_inducing, seed), [Y.shape[1] for Y in Ys], self.n_layers)
         model.learn(
             Ys, batch_size=batch_size, max_iter=max_iter, learning_rate=learning_rate, seed=seed, verbose=self.verbose

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.init.pca import pca_start
+from mvlvm.init.pca import pca_init
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
@@ -86,7 +86,7 @@ class NaiveModel(nn.Module):
         self.Ys, device = list(Ys), Ys[0].device
         self.points_shape = (2, n_mixtures, n_points, n_components)
         self.generator = torch.Generator(device=device).manual_seed(seed)
-        self.mean = nn.Parameter(pca_start(Ys, n_components))
+        self.mean = nn.Parameter(pca_init(Ys, n_components))
         self.raw_std = nn.Parameter(torch.full_like(self.mean, raw_positive(defaults.INITIAL_LATENT_STD)))
         self.raw_noise = nn.Parameter(self.mean.new_full((len(Ys),), raw_positive(defaults.INITIAL_NOISE_VARIANCE)))
         mixtures = [SpectralMixture(n_mixtures, n_components, self.generator) for _ in Ys]

@@ -14,7 +14,7 @@ from mvlvm.estimators.options import FitOptions, ViewOptions, check_dimensions
 from mvlvm.estimators.preprocessing import PreparedViews, choose_scalings
 from mvlvm.estimators.train import warn_of_empty_rows
 from mvlvm.estimators.weights import Weight, rows_of_no_weight, without_rows_of_no_weight
-from mvlvm.init.pca import start_values
+from mvlvm.init.pca import values_for_init
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.registry import LIKELIHOODS
 from mvlvm.linalg.cuda import Workspace
@@ -42,9 +42,9 @@ class ScaledViews:
     def __len__(self) -> int:
         return len(next(iter(self.arrays.values())))
 
-    def start_values(self) -> dict[str, Float[Tensor, "N _"]]:
+    def values_for_init(self) -> dict[str, Float[Tensor, "N _"]]:
         """Give every view as a start takes it."""
-        return {name: start_values(Y, self.likelihoods[name]) for name, Y in self.arrays.items()}
+        return {name: values_for_init(Y, self.likelihoods[name]) for name, Y in self.arrays.items()}
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def assemble(
         view_options: the settings of every view.
         generator: draws where mixtures start.
     """
-    values = views.start_values()
+    values = views.values_for_init()
     dimensions = check_dimensions(options, view_options, parameters, values)
     heard = {name: Y for name, Y in values.items() if view_options[name].weight}
     starts = starting_latents(parameters["init"], heard, dimensions, generator.initial_seed())

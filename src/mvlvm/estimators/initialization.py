@@ -17,9 +17,9 @@ from torch import Tensor
 from mvlvm.errors import NumericalError
 from mvlvm.estimators.options import FitOptions, ViewOptions
 from mvlvm.estimators.train import count_entries, train_model
-from mvlvm.init.graph_embedding import graph_starts
-from mvlvm.init.pca import turned_start
-from mvlvm.init.private import private_start
+from mvlvm.init.graph_embedding import graph_init
+from mvlvm.init.pca import rotated_pca_init
+from mvlvm.init.private import private_init
 from mvlvm.models.data import ObservedView
 from mvlvm.models.multiview import Dimensions, MultiViewLVM
 from mvlvm.randomness import Stream, make_generator
@@ -64,11 +64,13 @@ def _by_kind(
     starts = {}
     if PCA in kinds:
         own = dimensions.private
-        starts[PCA] = private_start(matrices, names, dimensions) if own else turned_start(matrices, dimensions.n_shared)
+        starts[PCA] = (
+            private_init(matrices, names, dimensions) if own else rotated_pca_init(matrices, dimensions.n_shared)
+        )
     of_graph = [kind for kind in kinds if kind != PCA]
     if of_graph:
         generator = make_generator(seed, Stream.INITIALISATION)
-        for kind, shared in graph_starts(of_graph, matrices, dimensions.n_shared, generator).items():
+        for kind, shared in graph_init(of_graph, matrices, dimensions.n_shared, generator).items():
             starts[kind] = _with_private(shared, matrices, names, dimensions)
     return starts
 
@@ -77,7 +79,7 @@ def _with_private(
     start: Float[Tensor, "N _"], matrices: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
 ) -> Float[Tensor, "N D"]:
     """Add the private dimensions to a start that has none of them."""
-    return private_start(matrices, names, dimensions, shared=start) if start.shape[1] < dimensions.total else start
+    return private_init(matrices, names, dimensions, shared=start) if start.shape[1] < dimensions.total else start
 
 
 def _checked_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.ndarray, "N _"]:

@@ -16,8 +16,8 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.checks import check_choice, check_integer, check_number, check_probability
 from mvlvm.errors import ViewError
-from mvlvm.init.pca import n_directions
-from mvlvm.init.private import with_room_for_private
+from mvlvm.init.pca import numerical_rank
+from mvlvm.init.private import reduce_shared_dimensions
 from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES
@@ -194,8 +194,8 @@ def check_dimensions(
 def _as_many_as_can_start(dimensions: Dimensions, Ys: Mapping[str, Float[Tensor, "N _"]]) -> Dimensions:
     """Lower the number of shared dimensions to what the views have directions for, beside their private ones."""
     matrices, most = list(Ys.values()), dimensions.n_shared
-    dimensions = replace(dimensions, n_shared=max(1, min(most, n_directions(matrices, most))))
-    return with_room_for_private(matrices, list(Ys), dimensions) if dimensions.private else dimensions
+    dimensions = replace(dimensions, n_shared=max(1, min(most, numerical_rank(matrices, most))))
+    return reduce_shared_dimensions(matrices, list(Ys), dimensions) if dimensions.private else dimensions
 
 
 def _check_private(n_private: Any, n_columns: Mapping[str, int]) -> dict[str, int]:

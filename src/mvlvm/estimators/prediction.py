@@ -18,17 +18,17 @@ from mvlvm import defaults
 from mvlvm.checks import listed
 from mvlvm.errors import ViewWarning
 from mvlvm.estimators.fitted import FittedModel
-from mvlvm.inference.laplace import SeenView, find_modes
+from mvlvm.inference.laplace import ObservedRows, find_modes
 from mvlvm.inference.posterior import (
-    MOST_PLACES,
-    N_STARTS,
-    TrainingPlaces,
-    likelihood_at,
-    place,
-    predict_at,
-    standard_draws,
-    starts,
-    training_places,
+    MAX_CANDIDATES,
+    N_INITIAL_LATENTS,
+    CandidateLatents,
+    antithetic_normals,
+    candidate_latents,
+    candidate_log_likelihood,
+    initial_latents,
+    mixture_posterior,
+    posterior_predictive,
 )
 from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
 from mvlvm.randomness import Stream, make_generator
@@ -93,7 +93,7 @@ class NewRows:
         at_training = [self._at_places(name) for name in self.arrays]
         found = []
         for _, seen in self._portions():
-            first = starts(likelihood_at(seen, at_training), self._places)
+            first = initial_latents(candidate_log_likelihood(seen, at_training), self._places)
             modes = find_modes(seen, first, tempering=1.0)
             found.append(torch.stack([modes.mean[:, 0], modes.std[:, 0]]))
         mean, std = torch.cat(found, dim=1).cpu().numpy()
@@ -147,11 +147,13 @@ class NewRows:
                 wanted = {name: levels[name][portion] == level for name in levels}
                 needed = np.any(list(wanted.values()), axis=0)
                 rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
-                places = place(rows_of, self._places, seen_at_training, tempering=float(level))
+                places = mixture_posterior(rows_of, self._places, seen_at_training, tempering=float(level))
                 for name, mine in wanted.items():
                     chosen = torch.as_tensor(mine[needed], device=self._eps.device)
                     if mine.any():
-                        found = predict_at(places.of_rows(chosen), targets[name], at_training[name], self._eps)
+                        found = posterior_predictive(
+                            places.select_rows(chosen), targets[name], at_training[name], self._eps
+                        )
                         yield name, portion[mine], found
 
     @torch.no_grad()
@@ -160,7 +162,7 @@ class NewRows:
         at_training = [self._at_places(name) for name in self.arrays]
         total = 0.0
         for _, seen in self._portions():
-            total += float(place(seen, self._places, at_training, tempering=1.0).log_evidence.sum())
+            total += float(mixture_posterior(seen, self._places, at_training, tempering=1.0).log_evidence.sum())
         for name, Y in self.arrays.items():
             total -= self.fitted.views[name].scaling.log_volume(Y)
         return total
@@ -195,13 +197,13 @@ class NewRows:
         has_view = observed_rows(self.arrays[name], self._kept(name))
         return np.where(has_view, tempering.from_itself, tempering.from_others)
 
-    def _portions(self) -> Iterator[tuple[Rows, list[SeenView]]]:
+    def _portions(self) -> Iterator[tuple[Rows, list[ObservedRows]]]:
         """Give the rows in portions, scaled, with the views' functions."""
         n_places, D = self._places.mean.shape
         widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
         show = row_bar(self._n_rows, "Rows") if self.verbose else nullcontext(lambda n_rows: None)
         with show as advance:
-            for block in row_blocks(self._n_rows, max(N_STARTS * D * widest, n_places)):
+            for block in row_blocks(self._n_rows, max(N_INITIAL_LATENTS * D * widest, n_places)):
                 rows = np.arange(block.start, block.stop)
                 yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
                 advance(len(rows))
@@ -215,17 +217,17 @@ class NewRows:
         return {name: view.function.double() for name, view in self.fitted.views.items()}
 
     @cached_property
-    def _places(self) -> TrainingPlaces:
+    def _places(self) -> CandidateLatents:
         latent, generator = self.fitted.model.latent, self._generator()
         rows = torch.randperm(len(latent.mean), generator=generator).to(latent.mean.device)
         if latent.weight is not None:  # rows that did not count are no places to be at
             rows = rows[latent.weight[rows] > 0]
-        return training_places(latent, rows[:MOST_PLACES], defaults.N_LATENT_DRAWS, generator)
+        return candidate_latents(latent, rows[:MAX_CANDIDATES], defaults.N_LATENT_DRAWS, generator)
 
     @cached_property
     def _eps(self) -> Float[Tensor, "S D"]:
         mean = self.fitted.model.latent.mean
-        return standard_draws((defaults.N_LATENT_DRAWS, mean.shape[1]), mean, self._generator())
+        return antithetic_normals((defaults.N_LATENT_DRAWS, mean.shape[1]), mean, self._generator())
 
     def _at_places(self, name: str) -> Prediction:
         return self._places.predict(self._functions[name])

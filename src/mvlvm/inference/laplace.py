@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.row_likelihood import row_slopes
+from mvlvm.inference.row_likelihood import row_log_likelihood
 from mvlvm.models.weight_posterior import Prediction, ViewFunction
 
 # Levenberg's damping, as a share of the curvature: where it starts, and how it moves after good and bad steps. What
@@ -27,10 +27,10 @@ _AFTER_GOOD, _AFTER_BAD = 1 / 3, 4.0
 _DAMPING_RANGE = (1e-6, 1e6)
 
 # The function of a view, and what was seen of it in new rows; NaN is missing.
-SeenView = tuple[ViewFunction, Float[Tensor, "_ _"]]
+ObservedRows = tuple[ViewFunction, Float[Tensor, "_ _"]]
 
 
-class Placed(NamedTuple):
+class LaplaceApproximation(NamedTuple):
     """A normal distribution for every row's latent.
 
     Attributes:
@@ -44,7 +44,7 @@ class Placed(NamedTuple):
     log_evidence: Float[Tensor, " N"]
 
 
-class Hill(NamedTuple):
+class LogDensity(NamedTuple):
     """A log density of latents: its height, its slope, and its curvature with the sign turned."""
 
     height: Float[Tensor, " N"]
@@ -52,15 +52,17 @@ class Hill(NamedTuple):
     curvature: Float[Tensor, "N D D"]
 
 
-class Climb(NamedTuple):
+class Iterate(NamedTuple):
     """Where a climb has led, and the log likelihood there, at face value: it is that of every tempering."""
 
     X: Float[Tensor, "N D"]
-    likelihood: Hill
+    likelihood: LogDensity
 
 
-def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: float, n_steps: int) -> Placed:
-    """Climb from where rows are thought to lie to the nearest mode.
+def laplace_approximation(
+    seen: Sequence[ObservedRows], start: Float[Tensor, "N D"], *, tempering: float, n_steps: int
+) -> LaplaceApproximation:
+    """Iterate from where rows are thought to lie to the nearest mode.
 
     Args:
         seen: the views that were seen, with what was seen.
@@ -68,10 +70,12 @@ def refine(seen: Sequence[SeenView], start: Float[Tensor, "N D"], *, tempering: 
         tempering: t, from 0 to 1.
         n_steps: how many steps to try.
     """
-    return placed_at(climb(seen, at_latents(seen, start), tempering=tempering, n_steps=n_steps), tempering=tempering)
+    return laplace_at(
+        gauss_newton(seen, evaluate_likelihood(seen, start), tempering=tempering, n_steps=n_steps), tempering=tempering
+    )
 
 
-def climb(seen: Sequence[SeenView], start: Climb, *, tempering: float, n_steps: int) -> Climb:
+def gauss_newton(seen: Sequence[ObservedRows], start: Iterate, *, tempering: float, n_steps: int) -> Iterate:
     """Go on with a climb; every step costs one look at the views' functions."""
     X, likelihood = start
     hill = _posterior(X, likelihood, tempering)
@@ -79,7 +83,7 @@ def climb(seen: Sequence[SeenView], start: Climb, *, tempering: float, n_steps: 
     for _ in range(n_steps):
         diagonal = hill.curvature.diagonal(dim1=1, dim2=2) * damping[:, None]
         step = torch.linalg.solve(hill.curvature + torch.diag_embed(diagonal), hill.slope)
-        tried = at_latents(seen, X + step)
+        tried = evaluate_likelihood(seen, X + step)
         there = _posterior(*tried, tempering)
         better = there.height > hill.height
         gain = (there.height - hill.height) / (0.5 * step * (hill.slope + diagonal * step)).sum(dim=1)
@@ -87,49 +91,49 @@ def climb(seen: Sequence[SeenView], start: Climb, *, tempering: float, n_steps: 
         likelihood, hill = _higher(better, tried.likelihood, likelihood), _higher(better, there, hill)
         change = torch.where(gain > _GOOD_GAIN, _AFTER_GOOD, torch.where(gain > _BAD_GAIN, 1.0, _AFTER_BAD))
         damping = (damping * change).clamp(*_DAMPING_RANGE)
-    return Climb(X, likelihood)
+    return Iterate(X, likelihood)
 
 
-def placed_at(climbed: Climb, *, tempering: float) -> Placed:
+def laplace_at(climbed: Iterate, *, tempering: float) -> LaplaceApproximation:
     """Give the normals around where climbs have led."""
     hill = _posterior(*climbed, tempering)
     covariance = torch.linalg.inv(hill.curvature)
     volume = 0.5 * torch.linalg.slogdet(covariance).logabsdet
-    return Placed(climbed.X, covariance.diagonal(dim1=1, dim2=2).sqrt(), hill.height + volume)
+    return LaplaceApproximation(climbed.X, covariance.diagonal(dim1=1, dim2=2).sqrt(), hill.height + volume)
 
 
-def at_latents(seen: Sequence[SeenView], X: Float[Tensor, "N D"]) -> Climb:
+def evaluate_likelihood(seen: Sequence[ObservedRows], X: Float[Tensor, "N D"]) -> Iterate:
     """Give the log likelihood at latents, where a climb may start."""
     N, D = X.shape
-    total = Hill(X.new_zeros(N), X.new_zeros((N, D)), X.new_zeros((N, D, D)))
+    total = LogDensity(X.new_zeros(N), X.new_zeros((N, D)), X.new_zeros((N, D, D)))
     for function, Y in seen:
         rows = (~torch.isnan(Y).all(dim=1)).nonzero().squeeze(1)  # a view that a row lacks costs it nothing
         part = _likelihood(function, Y[rows], X[rows])
         for values, addition in zip(total, part, strict=True):
             values.index_add_(0, rows, addition)
-    return Climb(X, total)
+    return Iterate(X, total)
 
 
-def _posterior(X: Float[Tensor, "N D"], likelihood: Hill, tempering: float) -> Hill:
+def _posterior(X: Float[Tensor, "N D"], likelihood: LogDensity, tempering: float) -> LogDensity:
     """Temper the likelihood, and add the prior."""
     height, slope, curvature = (tempering * part for part in likelihood)
-    return Hill(height - 0.5 * X.square().sum(dim=1), slope - X, curvature + torch.eye(X.shape[1]).to(X))
+    return LogDensity(height - 0.5 * X.square().sum(dim=1), slope - X, curvature + torch.eye(X.shape[1]).to(X))
 
 
-def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"]) -> Hill:
+def _likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"]) -> LogDensity:
     """Give a view's share; the curvature is that of the means alone, which is never negative."""
-    mean, variance, slopes, variance_slopes = function.linearise(X)
-    row = row_slopes(function.likelihood, Y, Prediction(mean, variance))
-    J, J_variance = slopes.transpose(0, 1), variance_slopes.transpose(0, 1)
+    mean, variance, slopes, variance_jacobian = function.linearise(X)
+    row = row_log_likelihood(function.likelihood, Y, Prediction(mean, variance))
+    J, J_variance = slopes.transpose(0, 1), variance_jacobian.transpose(0, 1)
     slope = (J @ row.by_mean[:, :, None] + J_variance @ row.by_variance[:, :, None]).squeeze(2)
     curvature = (J * row.curvature[:, None]) @ J.transpose(1, 2)
-    return Hill(row.value, slope, curvature)
+    return LogDensity(row.value, slope, curvature)
 
 
-def _higher(better: Bool[Tensor, " N"], new: Hill, old: Hill) -> Hill:
+def _higher(better: Bool[Tensor, " N"], new: LogDensity, old: LogDensity) -> LogDensity:
     """Take the new values of rows that are better off with them."""
     pairs = zip(new, old, strict=True)
-    return Hill(*(torch.where(better.reshape(-1, *[1] * (n.ndim - 1)), n, o) for n, o in pairs))
+    return LogDensity(*(torch.where(better.reshape(-1, *[1] * (n.ndim - 1)), n, o) for n, o in pairs))
 
 
 # After a few steps from every start, on a rougher function, the best climbs go on, each to a mode of its own. Measured
@@ -157,9 +161,9 @@ class Modes(NamedTuple):
 
 
 def find_modes(
-    seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], *, tempering: float, n_steps: int = _FURTHER_STEPS
+    seen: Sequence[ObservedRows], starts: Float[Tensor, "N S D"], *, tempering: float, n_steps: int = _FURTHER_STEPS
 ) -> Modes:
-    """Climb from several starts in every row.
+    """Iterate from several starts in every row.
 
     Args:
         seen: the views that were seen, with what was seen; NaN is missing.
@@ -167,13 +171,13 @@ def find_modes(
         tempering: how much the likelihood counts, from 0 to 1.
         n_steps: how many steps the best climbs go on.
     """
-    rough = [(function.of_one_draw(), Y) for function, Y in seen]
+    rough = [(function.first_draw(), Y) for function, Y in seen]
     first = _ranked(_refine_all(rough, starts, tempering, _FIRST_STEPS))
     best = first.log_evidence.topk(min(_N_MODES, starts.shape[1]), dim=1).indices
     return _ranked(_refine_all(seen, _rows_take(first.mean, best), tempering, n_steps))
 
 
-def follow_modes(seen: Sequence[SeenView], modes: Modes, levels: Sequence[float]) -> Iterator[Modes]:
+def track_modes(seen: Sequence[ObservedRows], modes: Modes, levels: Sequence[float]) -> Iterator[Modes]:
     """Follow modes from one tempering to the next.
 
     Args:
@@ -182,25 +186,27 @@ def follow_modes(seen: Sequence[SeenView], modes: Modes, levels: Sequence[float]
         levels: temperings, each not far from the one before; at zero all modes are the prior's.
     """
     repeated = _repeated(seen, modes.mean.shape[1])
-    climbed = at_latents(repeated, modes.mean.flatten(0, 1))
+    climbed = evaluate_likelihood(repeated, modes.mean.flatten(0, 1))
     for level, before in zip(levels, (levels[0], *levels), strict=False):
         if level == 0:
             climbed = climbed._replace(X=torch.zeros_like(climbed.X))
         elif level != before:  # what was seen of the likelihood at the last level serves this one
-            climbed = climb(repeated, climbed, tempering=level, n_steps=_STEPS_TO_FOLLOW)
-        yield _ranked(_as_modes(placed_at(climbed, tempering=level), modes.mean.shape))
+            climbed = gauss_newton(repeated, climbed, tempering=level, n_steps=_STEPS_TO_FOLLOW)
+        yield _ranked(_as_modes(laplace_at(climbed, tempering=level), modes.mean.shape))
 
 
-def _refine_all(seen: Sequence[SeenView], starts: Float[Tensor, "N S D"], tempering: float, n_steps: int) -> Modes:
-    placed = refine(_repeated(seen, starts.shape[1]), starts.flatten(0, 1), tempering=tempering, n_steps=n_steps)
+def _refine_all(seen: Sequence[ObservedRows], starts: Float[Tensor, "N S D"], tempering: float, n_steps: int) -> Modes:
+    placed = laplace_approximation(
+        _repeated(seen, starts.shape[1]), starts.flatten(0, 1), tempering=tempering, n_steps=n_steps
+    )
     return _as_modes(placed, starts.shape)
 
 
-def _repeated(seen: Sequence[SeenView], times: int) -> list[SeenView]:
+def _repeated(seen: Sequence[ObservedRows], times: int) -> list[ObservedRows]:
     return [(function, Y.repeat_interleave(times, dim=0)) for function, Y in seen]
 
 
-def _as_modes(placed: Placed, shape: torch.Size) -> Modes:
+def _as_modes(placed: LaplaceApproximation, shape: torch.Size) -> Modes:
     return Modes(placed.mean.reshape(shape), placed.std.reshape(shape), placed.log_evidence.reshape(shape[:2]))
 
 

@@ -20,21 +20,21 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import Modes, SeenView, find_modes
+from mvlvm.inference.laplace import Modes, ObservedRows, find_modes
 from mvlvm.inference.row_likelihood import pairwise_log_likelihood
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
 
 # Of more training rows than these, a random choice stands for all: predictions are not to cost N^2.
-MOST_PLACES = 2000
+MAX_CANDIDATES = 2000
 # Climbs start at this many training places and at the origin.
-_N_START_PLACES = 4
-N_STARTS = _N_START_PLACES + 1
+_N_INITIAL_CANDIDATES = 4
+N_INITIAL_LATENTS = _N_INITIAL_CANDIDATES + 1
 _LOG_HALF = math.log(0.5)
 
 
 @dataclass(frozen=True)
-class TrainingPlaces:
+class CandidateLatents:
     """Some of the training rows' latents.
 
     Attributes:
@@ -60,17 +60,17 @@ class TrainingPlaces:
         return view.predict(self.mean, self.std, self.draws)
 
 
-def training_places(
+def candidate_latents(
     latent: GaussianLatent, rows: Int[Tensor, " A"], n_draws: int, generator: torch.Generator
-) -> TrainingPlaces:
+) -> CandidateLatents:
     """Take some of the training rows' latents."""
     mean, std = latent.mean[rows].double(), latent.std[rows].double()
     weight = None if latent.weight is None else latent.weight[rows]
-    draws = [mean + std * eps for eps in standard_draws((n_draws, *mean.shape), mean, generator)]
-    return TrainingPlaces(mean, std, draws, weight)
+    draws = [mean + std * eps for eps in antithetic_normals((n_draws, *mean.shape), mean, generator)]
+    return CandidateLatents(mean, std, draws, weight)
 
 
-def standard_draws(
+def antithetic_normals(
     shape: tuple[int, ...], like: Float[Tensor, "..."], generator: torch.Generator
 ) -> Float[Tensor, "..."]:
     """Draw standard normal numbers, in pairs of opposite sign, so that their mean is zero.
@@ -88,7 +88,7 @@ def standard_draws(
 
 
 @dataclass(frozen=True)
-class Places:
+class MixturePosterior:
     """The posterior of rows' latents: training places and modes, with weights that sum to one in every row.
 
     Attributes:
@@ -103,22 +103,22 @@ class Places:
     mode_weight: Float[Tensor, "N K"]
     log_evidence: Float[Tensor, " N"]
 
-    def of_rows(self, rows: Bool[Tensor, " N"]) -> "Places":
+    def select_rows(self, rows: Bool[Tensor, " N"]) -> "MixturePosterior":
         """Give the places of some rows."""
         modes = Modes(*(values[rows] for values in self.modes))
-        return Places(self.training_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
+        return MixturePosterior(self.training_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
 
 
-def join_places(parts: Iterable[Places]) -> Places:
+def concatenate_posteriors(parts: Iterable[MixturePosterior]) -> MixturePosterior:
     """Put the places of several sets of rows below each other."""
     columns = list(zip(*((p.training_weight, *p.modes, p.mode_weight, p.log_evidence) for p in parts), strict=True))
     training_weight, *modes, mode_weight, log_evidence = (torch.cat(column) for column in columns)
-    return Places(training_weight, Modes(*modes), mode_weight, log_evidence)
+    return MixturePosterior(training_weight, Modes(*modes), mode_weight, log_evidence)
 
 
-def place(
-    seen: Sequence[SeenView], training: TrainingPlaces, at_training: Sequence[Prediction], *, tempering: float
-) -> Places:
+def mixture_posterior(
+    seen: Sequence[ObservedRows], training: CandidateLatents, at_training: Sequence[Prediction], *, tempering: float
+) -> MixturePosterior:
     """Give the posterior of new rows' latents.
 
     Args:
@@ -127,38 +127,38 @@ def place(
         at_training: what each of these views' functions is there.
         tempering: how much the likelihood counts, t, from 0 to 1.
     """
-    log_likelihood = likelihood_at(seen, at_training)
-    modes = find_modes(seen, starts(log_likelihood, training), tempering=tempering)
-    return weigh(log_likelihood, modes, training.log_prior, tempering=tempering)
+    log_likelihood = candidate_log_likelihood(seen, at_training)
+    modes = find_modes(seen, initial_latents(log_likelihood, training), tempering=tempering)
+    return mix(log_likelihood, modes, training.log_prior, tempering=tempering)
 
 
-def likelihood_at(seen: Sequence[SeenView], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
+def candidate_log_likelihood(seen: Sequence[ObservedRows], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
     """Give the log likelihood of every row at every training place."""
     pairs = zip(seen, at_training, strict=True)
     parts = [pairwise_log_likelihood(function.likelihood, Y, predicted) for (function, Y), predicted in pairs]
     return torch.stack(parts).sum(dim=0)
 
 
-def starts(log_likelihood: Float[Tensor, "N A"], training: TrainingPlaces) -> Float[Tensor, "N S D"]:
+def initial_latents(log_likelihood: Float[Tensor, "N A"], training: CandidateLatents) -> Float[Tensor, "N S D"]:
     """Give the training places that explain each row best, and the prior's mean."""
-    n_starts = min(_N_START_PLACES, len(training.mean))
+    n_starts = min(_N_INITIAL_CANDIDATES, len(training.mean))
     nearest = training.mean[log_likelihood.topk(n_starts, dim=1).indices]
     return torch.cat([nearest, torch.zeros_like(nearest[:, :1])], dim=1)
 
 
-def weigh(
+def mix(
     log_likelihood: Float[Tensor, "N A"], modes: Modes, log_prior: Float[Tensor, " A"], *, tempering: float
-) -> Places:
+) -> MixturePosterior:
     """Weigh training places and modes against each other."""
     n_places = log_likelihood.shape[1]
     of_training = tempering * log_likelihood + log_prior
     log_weight = torch.cat([of_training, modes.log_evidence], dim=1) + _LOG_HALF
     weight = torch.softmax(log_weight, dim=1)
-    return Places(weight[:, :n_places], modes, weight[:, n_places:], torch.logsumexp(log_weight, dim=1))
+    return MixturePosterior(weight[:, :n_places], modes, weight[:, n_places:], torch.logsumexp(log_weight, dim=1))
 
 
-def predict_at(
-    places: Places, view: ViewFunction | ViewEntries, at_training: Prediction, eps: Float[Tensor, "S D"]
+def posterior_predictive(
+    places: MixturePosterior, view: ViewFunction | ViewEntries, at_training: Prediction, eps: Float[Tensor, "S D"]
 ) -> Prediction:
     """Predict a view's function, or its entries, averaged over where the rows may lie.
 

@@ -44,7 +44,7 @@ def pairwise_row_log_density(
     return -0.5 * (squares + seen @ (mean.square() / variance + (2 * math.pi * variance).log()).T)
 
 
-class RowSlopes(NamedTuple):
+class RowLogLikelihood(NamedTuple):
     """The log likelihood of every row, and how it depends on the mean and variance of f at every entry.
 
     Attributes:
@@ -60,15 +60,17 @@ class RowSlopes(NamedTuple):
     curvature: Float[Tensor, "N M"]
 
 
-def row_slopes(likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction) -> RowSlopes:
+def row_log_likelihood(
+    likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction
+) -> RowLogLikelihood:
     """Give the log likelihood of every row under a prediction of its own, and its slopes; NaN is missing."""
     if isinstance(likelihood, Gaussian):
-        return _gaussian_slopes(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
+        return _gaussian_row_log_likelihood(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
     with torch.enable_grad():
         mean, variance = (values.detach().requires_grad_() for values in predicted)
         value = likelihood.expected_log_density(Y, mean, variance)
         by_mean, by_variance = torch.autograd.grad(value.sum(), (mean, variance))
-    return RowSlopes(value.detach().sum(dim=1), by_mean, by_variance, (-2 * by_variance).clamp_min(0))
+    return RowLogLikelihood(value.detach().sum(dim=1), by_mean, by_variance, (-2 * by_variance).clamp_min(0))
 
 
 def pairwise_log_likelihood(
@@ -80,8 +82,10 @@ def pairwise_log_likelihood(
     return likelihood.pairwise_expected_log_density(Y, *predicted)
 
 
-def _gaussian_slopes(Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]) -> RowSlopes:
+def _gaussian_row_log_likelihood(
+    Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
+) -> RowLogLikelihood:
     precision = (1 / variance).masked_fill(torch.isnan(Y), 0.0)
     residual = Y.nan_to_num(nan=0.0) - mean
     by_variance = 0.5 * precision * (residual.square() / variance - 1)
-    return RowSlopes(row_log_density(Y, mean, variance), precision * residual, by_variance, precision)
+    return RowLogLikelihood(row_log_density(Y, mean, variance), precision * residual, by_variance, precision)

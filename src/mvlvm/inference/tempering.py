@@ -18,20 +18,20 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import find_modes, follow_modes
+from mvlvm.inference.laplace import find_modes, track_modes
 from mvlvm.inference.posterior import (
-    join_places,
-    likelihood_at,
-    predict_at,
-    standard_draws,
-    starts,
-    training_places,
-    weigh,
+    antithetic_normals,
+    candidate_latents,
+    candidate_log_likelihood,
+    concatenate_posteriors,
+    initial_latents,
+    mix,
+    posterior_predictive,
 )
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.data import EntriesByRow, ObservedView
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.models.weight_posterior import Prediction, ViewFunction, function_of_columns
+from mvlvm.models.weight_posterior import Prediction, ViewFunction
 
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 # At this one nothing is learned from a row: the measure of what the others gain.
@@ -45,7 +45,7 @@ _ROWS_PER_FOLD = 40
 _N_LATENT_DRAWS = 4
 # Of more rows than these, a random choice stands for all: to find the weights without those that are held out, and as
 # places where a row may lie.
-_MOST_ROWS, MOST_PLACES = 4000, 1000
+MAX_FOLD_ROWS, MAX_FOLD_CANDIDATES = 4000, 1000
 # Climbs are followed from level to level, so that the first one need not end at the summit.
 _STEPS_TO_BEGIN = 5
 
@@ -64,7 +64,7 @@ class Tempering:
 
 
 @dataclass(frozen=True)
-class _Exercise:
+class _HeldOutTask:
     """Something to predict: views as a user might have them, and what was hidden.
 
     Attributes:
@@ -103,7 +103,7 @@ def learn_tempering(
     fold_of = torch.arange(len(order), device=order.device) % _N_FOLDS
     for k in range(_N_FOLDS):
         fold = _Fold(model, entries, order[fold_of != k], generator)
-        for exercise in _exercises(entries, order[fold_of == k], generator):
+        for exercise in _held_out_tasks(entries, order[fold_of == k], generator):
             # a class is one entry, of which there is no half
             count = model.feature_views[exercise.target].likelihood.count_entries(exercise.truth)
             if count:
@@ -119,12 +119,12 @@ def _choose_levels(densities: Float[Tensor, "V L"], n_entries: Float[Tensor, " V
     scores = densities / n_entries[:, None].clamp_min(1)
     shared = scores[tried].mean(dim=0)
     return [
-        _widest_of_the_best(0.5 * (own + shared)) if was_tried else LEVELS[0]
+        _smallest_near_best(0.5 * (own + shared)) if was_tried else LEVELS[0]
         for own, was_tried in zip(scores, tried.tolist(), strict=True)
     ]
 
 
-def _widest_of_the_best(scores: Float[Tensor, " L"]) -> float:
+def _smallest_near_best(scores: Float[Tensor, " L"]) -> float:
     """Give the lowest level that does about as well as the best; the last score is that of knowing nothing."""
     *candidates, nothing = scores.tolist()
     best = max(candidates)
@@ -142,7 +142,7 @@ class _Fold:
         rows: Int[Tensor, " R"],
         generator: torch.Generator,
     ) -> None:
-        latent, chosen = model.latent, rows[:_MOST_ROWS]
+        latent, chosen = model.latent, rows[:MAX_FOLD_ROWS]
         some = latent.of_rows(chosen)
         weights = (
             view.infer_weights(
@@ -154,11 +154,11 @@ class _Fold:
             ViewFunction((posterior,), view.likelihood).double()
             for view, posterior in zip(model.feature_views, weights, strict=True)
         ]
-        self.places = training_places(latent, rows[:MOST_PLACES], _N_LATENT_DRAWS, generator)
+        self.places = candidate_latents(latent, rows[:MAX_FOLD_CANDIDATES], _N_LATENT_DRAWS, generator)
         self.at_places = [self.places.predict(function) for function in self.functions]
-        self.eps = standard_draws((_N_LATENT_DRAWS, latent.mean.shape[1]), latent.mean, generator)
+        self.eps = antithetic_normals((_N_LATENT_DRAWS, latent.mean.shape[1]), latent.mean, generator)
 
-    def log_densities(self, exercise: _Exercise) -> Float[Tensor, " L"]:
+    def log_densities(self, exercise: _HeldOutTask) -> Float[Tensor, " L"]:
         """Give the log density of what is hidden, summed over entries, for every level of tempering."""
         levels, seen, at_places = (*LEVELS, _NOTHING), [], []
         for v, Y in exercise.seen.items():
@@ -166,12 +166,16 @@ class _Fold:
             function, predicted, Y = self._of_columns(v, shown, Y)
             seen.append((function, Y))
             at_places.append(predicted)
-        log_likelihood = likelihood_at(seen, at_places)
-        modes = find_modes(seen, starts(log_likelihood, self.places), tempering=LEVELS[0], n_steps=_STEPS_TO_BEGIN)
-        followed = zip(levels, follow_modes(seen, modes, levels), strict=True)
-        places = join_places(weigh(log_likelihood, at, self.places.log_prior, tempering=t) for t, at in followed)
+        log_likelihood = candidate_log_likelihood(seen, at_places)
+        modes = find_modes(
+            seen, initial_latents(log_likelihood, self.places), tempering=LEVELS[0], n_steps=_STEPS_TO_BEGIN
+        )
+        followed = zip(levels, track_modes(seen, modes, levels), strict=True)
+        places = concatenate_posteriors(
+            mix(log_likelihood, at, self.places.log_prior, tempering=t) for t, at in followed
+        )
         function, predicted, truth = self._of_columns(exercise.target, exercise.hidden, exercise.truth)
-        prediction = predict_at(places, function, predicted, self.eps)
+        prediction = posterior_predictive(places, function, predicted, self.eps)
         density = function.likelihood.log_predictive_density(truth.repeat(len(levels), 1), *prediction)
         return density.reshape(len(levels), -1).sum(dim=1).cpu()
 
@@ -183,10 +187,12 @@ class _Fold:
         if columns.all() or not isinstance(function.likelihood, Gaussian):
             return function, predicted, Y
         at_places = Prediction(*(values[:, columns] for values in predicted))
-        return function_of_columns(function, columns), at_places, Y[:, columns]
+        return function.select_columns(columns), at_places, Y[:, columns]
 
 
-def _exercises(views: Sequence[EntriesByRow], held_out: Tensor, generator: torch.Generator) -> Iterator[_Exercise]:
+def _held_out_tasks(
+    views: Sequence[EntriesByRow], held_out: Tensor, generator: torch.Generator
+) -> Iterator[_HeldOutTask]:
     """Leave out one view after the other, whole and by half."""
     has = torch.stack([view.has[held_out] for view in views])
     for target, view in enumerate(views):
@@ -194,10 +200,10 @@ def _exercises(views: Sequence[EntriesByRow], held_out: Tensor, generator: torch
         rows = held_out[has[target] & has[others].any(dim=0)][:_ROWS_PER_FOLD]
         everything = torch.ones(view.n_columns, dtype=torch.bool, device=rows.device)
         if len(rows):
-            yield _Exercise(target, 0, {v: views[v].of(rows) for v in others}, view.of(rows), everything)
+            yield _HeldOutTask(target, 0, {v: views[v].of(rows) for v in others}, view.of(rows), everything)
         rows = held_out[has[target]][:_ROWS_PER_FOLD]
         hidden = torch.randperm(view.n_columns, generator=generator, device=rows.device) < view.n_columns // 2
         if len(rows) and hidden.any():
             Y = view.of(rows)
             shown = {v: views[v].of(rows) for v in others} | {target: Y.masked_fill(hidden, torch.nan)}
-            yield _Exercise(target, 1, shown, Y.masked_fill(~hidden, torch.nan), hidden)
+            yield _HeldOutTask(target, 1, shown, Y.masked_fill(~hidden, torch.nan), hidden)

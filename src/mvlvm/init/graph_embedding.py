@@ -22,18 +22,18 @@ from scipy.linalg import eigh
 from torch import Tensor
 
 from mvlvm.errors import ViewError
-from mvlvm.init.hot_deck import lend_views
-from mvlvm.init.knn_graph import MOST_DIRECTIONS, Graph, nearest_among, neighbour_graph
-from mvlvm.init.pca import of_unit_norm, principal_scores, uncorrelated
+from mvlvm.init.hot_deck import hot_deck_impute
+from mvlvm.init.knn_graph import MAX_COMPONENTS, KNNGraph, knn_graph, nearest_neighbours_among
+from mvlvm.init.pca import normalise_views, principal_scores, whiten
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 # With more rows than this, these many are drawn to be mapped, and the others are put between the nearest of them. The
 # eigenvalues of a large graph crowd together, and iterations that are to tell them apart find something else.
-_MOST_MAPPED = 2000
+_MAX_ROWS_DENSE = 2000
 _N_NEAREST = 5
 
 
-def spectral_start(Z: Float[Tensor, "N d"], n_components: int, generator: torch.Generator) -> Float[Tensor, "N D"]:
+def laplacian_eigenmap(Z: Float[Tensor, "N d"], n_components: int, generator: torch.Generator) -> Float[Tensor, "N D"]:
     """Give the eigenvectors of the neighbour graph's normalised Laplacian that follow the constant one.
 
     Args:
@@ -49,17 +49,17 @@ def spectral_start(Z: Float[Tensor, "N d"], n_components: int, generator: torch.
             f"n_components={n_components} is too large for the spectral start of {len(Z)} rows. "
             f"Give n_components <= {len(Z) - 1}, or pass an array as init."
         )
-    if len(Z) <= _MOST_MAPPED:
-        return eigenmap(neighbour_graph(Z, generator), n_components).to(Z)
-    mapped = torch.randperm(len(Z), generator=generator)[:_MOST_MAPPED].to(Z.device)
-    places = eigenmap(neighbour_graph(Z[mapped], generator), n_components).to(Z)
-    near = nearest_among(Z, Z[mapped], _N_NEAREST)
-    weight = 1 / near.squared.clamp_min(torch.finfo(Z.dtype).tiny).sqrt()
+    if len(Z) <= _MAX_ROWS_DENSE:
+        return graph_eigenmap(knn_graph(Z, generator), n_components).to(Z)
+    mapped = torch.randperm(len(Z), generator=generator)[:_MAX_ROWS_DENSE].to(Z.device)
+    places = graph_eigenmap(knn_graph(Z[mapped], generator), n_components).to(Z)
+    near = nearest_neighbours_among(Z, Z[mapped], _N_NEAREST)
+    weight = 1 / near.squared_distances.clamp_min(torch.finfo(Z.dtype).tiny).sqrt()
     weight = weight / weight.sum(dim=1, keepdim=True)
-    return torch.einsum("nk,nkd->nd", weight, places[near.rows])
+    return torch.einsum("nk,nkd->nd", weight, places[near.indices])
 
 
-def eigenmap(graph: Graph, n_components: int) -> Float[Tensor, "N D"]:
+def graph_eigenmap(graph: KNNGraph, n_components: int) -> Float[Tensor, "N D"]:
     r"""Map a connected graph.
 
     With its weights A and their sums G on the diagonal, the map is $G^{-1/2} v$ for the leading eigenvectors v of
@@ -88,7 +88,7 @@ _NEAREST = 1e-2
 _STRONGEST = 4.0
 
 
-def neighbour_start(graph: Graph, first: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N D"]:
+def graph_layout(graph: KNNGraph, first: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N D"]:
     """Lay the rows of a graph out, along the principal axes of their layout.
 
     Args:
@@ -99,7 +99,7 @@ def neighbour_start(graph: Graph, first: Float[Tensor, "N D"], generator: torch.
     X = _FIRST_WIDTH * first.float().cpu().T.contiguous()
     mean, square = torch.zeros_like(X), torch.zeros_like(X)
     rounds = _ROUNDS if graph.n_rows <= _MANY else _ROUNDS_MANY
-    degree = torch.zeros(graph.n_rows).index_add_(0, graph.start, graph.weight)
+    degree = torch.zeros(graph.n_rows).index_add_(0, graph.source, graph.weight)
     for step in range(rounds):
         force = _pull(X, graph) + _push(X, degree, generator)
         mean.lerp_(force, 1 - _BETAS[0])
@@ -111,11 +111,11 @@ def neighbour_start(graph: Graph, first: Float[Tensor, "N D"], generator: torch.
     return layout @ torch.linalg.svd(layout, full_matrices=False).Vh.T
 
 
-def _pull(X: Float[Tensor, "D N"], graph: Graph) -> Float[Tensor, "D N"]:
+def _pull(X: Float[Tensor, "D N"], graph: KNNGraph) -> Float[Tensor, "D N"]:
     """Give the gradient of the first sum; an edge is there in both directions, and pulls both its ends."""
-    apart = X[:, graph.end] - X[:, graph.start]
+    apart = X[:, graph.target] - X[:, graph.source]
     strength = graph.weight / (1 + apart.square().sum(dim=0))
-    return torch.zeros_like(X).index_add_(1, graph.start, 4 * strength * apart)
+    return torch.zeros_like(X).index_add_(1, graph.source, 4 * strength * apart)
 
 
 def _push(X: Float[Tensor, "D N"], degree: Float[Tensor, " N"], generator: torch.Generator) -> Float[Tensor, "D N"]:
@@ -129,12 +129,12 @@ def _push(X: Float[Tensor, "D N"], degree: Float[Tensor, " N"], generator: torch
     return _REPULSION / _N_DRAWN * degree * force
 
 
-def graph_starts(
+def graph_init(
     kinds: Sequence[str], Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator
 ) -> dict[str, Float[Tensor, "N D"]]:
     """Give starts that keep neighbours together, each component scaled to unit variance.
 
-    Neighbours are those in all views side by side, each divided by its norm, so that all weigh the same. A row that
+    NearestNeighbours are those in all views side by side, each divided by its norm, so that all weigh the same. A row that
     lacks a view is compared by those both have. Rows without an entry in any view are no one's neighbours, and start at
     zero.
 
@@ -149,19 +149,19 @@ def graph_starts(
     """
     present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
     known = present.any(dim=1)
-    filled = of_unit_norm(Ys, n_components)
+    filled = normalise_views(Ys, n_components)
     if not present.all():
-        filled = lend_views(filled, present)
+        filled = hot_deck_impute(filled, present)
     if not known.all():
         filled = ConcatenatedMatrix([Y[known] for Y in filled.parts], filled.factors)
-    scores = principal_scores(filled, n_components, at_most=max(MOST_DIRECTIONS, n_components))
+    scores = principal_scores(filled, n_components, at_most=max(MAX_COMPONENTS, n_components))
     Z = scores.float()
     # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound
-    layouts = {"spectral": spectral_start(Z, n_components, generator)}
+    layouts = {"spectral": laplacian_eigenmap(Z, n_components, generator)}
     if "neighbors" in kinds:
-        first = uncorrelated(layouts["spectral"].to(scores), filled)
-        layouts["neighbors"] = neighbour_start(neighbour_graph(Z, generator), first, generator)
+        first = whiten(layouts["spectral"].to(scores), filled)
+        layouts["neighbors"] = graph_layout(knn_graph(Z, generator), first, generator)
     starts = {kind: scores.new_zeros((len(known), n_components)) for kind in kinds}
     for kind in kinds:
-        starts[kind][known] = uncorrelated(layouts[kind].to(scores), filled)
+        starts[kind][known] = whiten(layouts[kind].to(scores), filled)
     return starts

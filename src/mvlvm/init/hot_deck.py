@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.init.knn_graph import BLOCK, MOST_DIRECTIONS, squared_distances
+from mvlvm.init.knn_graph import DISTANCES_PER_BLOCK, MAX_COMPONENTS, squared_distances
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 
-def lend_views(filled: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
+def hot_deck_impute(filled: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
     """Give views in which rows do not lie apart from others by what they lack, each divided by its norm.
 
     A row keeps what it was filled with where no row that has the view has another in common with it. A view of which
@@ -35,7 +35,7 @@ def lend_views(filled: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> Conc
 
 
 def _scores(Y: Float[Tensor, "N M"], factor: float) -> Float[Tensor, "N d"]:
-    left, singular_values = ConcatenatedMatrix([Y], [factor]).leading_left_vectors(MOST_DIRECTIONS)
+    left, singular_values = ConcatenatedMatrix([Y], [factor]).left_singular_vectors(MAX_COMPONENTS)
     return (left * singular_values).float()
 
 
@@ -47,7 +47,7 @@ def _nearest_lenders(
 ) -> tuple[Int[Tensor, " B"], Bool[Tensor, " B"]]:
     """Give every borrower the lender that is nearest in the views both have, and whether there is any."""
     nearest, is_near = [], []
-    for rows in borrowers.split(max(1, BLOCK // max(1, len(lenders)))):
+    for rows in borrowers.split(max(1, DISTANCES_PER_BLOCK // max(1, len(lenders)))):
         total = torch.zeros((len(rows), len(lenders)), device=rows.device)
         shared = torch.zeros_like(total)
         for Z, has in zip(scores, present.T, strict=True):

@@ -18,23 +18,23 @@ from torch import Tensor
 
 # Up to this many rows all pairs are looked at. Beyond, trees find about three of four (MNIST,
 # 70,000 rows), which is enough for a start.
-MOST_FOR_ALL_PAIRS = 10_000
+MAX_ROWS_EXACT = 10_000
 _N_TREES = 8
 _LEAF = 400
 # Rows are compared by at most this many principal components.
-MOST_DIRECTIONS = 50
+MAX_COMPONENTS = 50
 # Distances held at a time, 64 MB in float32.
-BLOCK = 2**24
+DISTANCES_PER_BLOCK = 2**24
 
 
-class Neighbours(NamedTuple):
+class NearestNeighbours(NamedTuple):
     """The nearest other rows of every row, nearest first, and their squared distances."""
 
-    rows: Int[Tensor, "N k"]
-    squared: Float[Tensor, "N k"]
+    indices: Int[Tensor, "N k"]
+    squared_distances: Float[Tensor, "N k"]
 
 
-def nearest_rows(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Neighbours:
+def nearest_neighbours(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> NearestNeighbours:
     """Find the k nearest other rows of every row.
 
     Args:
@@ -42,48 +42,48 @@ def nearest_rows(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) ->
         k: fewer than there are rows.
         generator: of the trees' directions; on the CPU, so that they are the same on every device.
     """
-    rows = _by_all_pairs(Z, k) if len(Z) <= MOST_FOR_ALL_PAIRS else _by_trees(Z, k, generator)
+    rows = _exact_search(Z, k) if len(Z) <= MAX_ROWS_EXACT else _tree_search(Z, k, generator)
     return _measured(Z, Z, rows)
 
 
-def nearest_among(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], k: int) -> Neighbours:
+def nearest_neighbours_among(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], k: int) -> NearestNeighbours:
     """Find for every row the k nearest of some other rows."""
-    blocks = Z.split(max(1, BLOCK // len(others)))
+    blocks = Z.split(max(1, DISTANCES_PER_BLOCK // len(others)))
     return _measured(Z, others, torch.cat([_nearest(squared_distances(block, others), k) for block in blocks]))
 
 
-def _measured(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], rows: Int[Tensor, "N k"]) -> Neighbours:
+def _measured(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], rows: Int[Tensor, "N k"]) -> NearestNeighbours:
     """Sort by distances, taken once more: small differences of large squares are rounding."""
     squared = torch.stack([(Z - others[column]).square().sum(dim=1) for column in rows.T], dim=1)
     order = squared.argsort(dim=1, stable=True)
-    return Neighbours(rows.gather(1, order), squared.gather(1, order))
+    return NearestNeighbours(rows.gather(1, order), squared.gather(1, order))
 
 
 def _nearest(squared: Float[Tensor, "n m"], k: int) -> Int[Tensor, "n k"]:
     return squared.topk(k, largest=False).indices
 
 
-def _by_all_pairs(Z: Float[Tensor, "N d"], k: int) -> Int[Tensor, "N k"]:
+def _exact_search(Z: Float[Tensor, "N d"], k: int) -> Int[Tensor, "N k"]:
     found = []
-    for block in torch.arange(len(Z), device=Z.device).split(max(1, BLOCK // len(Z))):
+    for block in torch.arange(len(Z), device=Z.device).split(max(1, DISTANCES_PER_BLOCK // len(Z))):
         squared = squared_distances(Z[block], Z)
         squared[torch.arange(len(block), device=Z.device), block] = torch.inf
         found.append(_nearest(squared, k))
     return torch.cat(found)
 
 
-def _by_trees(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Int[Tensor, "N k"]:
+def _tree_search(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Int[Tensor, "N k"]:
     index = torch.full((len(Z), k), -1, device=Z.device)
     squared = torch.full((len(Z), k), torch.inf, dtype=Z.dtype, device=Z.device)
     for _ in range(_N_TREES):
-        for leaves in _grow(Z, generator).split(max(1, BLOCK // _LEAF**2)):
+        for leaves in _tree_leaves(Z, generator).split(max(1, DISTANCES_PER_BLOCK // _LEAF**2)):
             rows, near, far = _within_leaves(Z, leaves, k)
             both = torch.cat([index[rows], near], dim=1), torch.cat([squared[rows], far], dim=1)
             index[rows], squared[rows] = _nearest_of(*both, k)
     return index
 
 
-def _grow(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Int[Tensor, "L n"]:
+def _tree_leaves(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Int[Tensor, "L n"]:
     """Grow one tree and give its leaves, all of one size; some rows are in two of them to make it come out even."""
     N, depth = len(Z), 0
     while _LEAF << depth < N:
@@ -130,7 +130,7 @@ def squared_distances(A: Float[Tensor, "*L n d"], B: Float[Tensor, "*L m d"]) ->
     return A.square().sum(dim=-1)[..., None] + B.square().sum(dim=-1)[..., None, :] - 2 * products
 
 
-# Neighbours of a row, half of them where there are many rows; a third as many equally near ones would weigh the same.
+# NearestNeighbours of a row, half of them where there are many rows; a third as many equally near ones would weigh the same.
 # Measured: 30 give a better bound than 15 on five of six data sets, by 0.001 to 0.06 nats per entry.
 _N_NEIGHBOURS = 30
 _MANY = 10_000
@@ -143,7 +143,7 @@ _HALVINGS = 40
 _WIDEST = 40.0
 
 
-class Graph(NamedTuple):
+class KNNGraph(NamedTuple):
     """A symmetric graph: every edge is there in both directions, sorted by its first end.
 
     Attributes:
@@ -153,18 +153,18 @@ class Graph(NamedTuple):
         n_rows: N.
     """
 
-    start: Int[Tensor, " E"]
-    end: Int[Tensor, " E"]
+    source: Int[Tensor, " E"]
+    target: Int[Tensor, " E"]
     weight: Float[Tensor, " E"]
     n_rows: int
 
     def matrix(self) -> csr_array:
         """Give the graph as a sparse matrix."""
-        ends = self.start.numpy(), self.end.numpy()
+        ends = self.source.numpy(), self.target.numpy()
         return csr_array((self.weight.double().numpy(), ends), shape=(self.n_rows, self.n_rows))
 
 
-def neighbour_graph(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Graph:
+def knn_graph(Z: Float[Tensor, "N d"], generator: torch.Generator) -> KNNGraph:
     """Join every row to its nearest ones, and all rows to one graph. It is on the CPU.
 
     A row's weights are a normal density of the distances, as wide as makes their entropy that of a third as many
@@ -175,19 +175,19 @@ def neighbour_graph(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Grap
         generator: of the search for neighbours.
     """
     k = _N_NEIGHBOURS if len(Z) <= _MANY else _N_NEIGHBOURS // 2
-    near = nearest_rows(Z, min(k, len(Z) - 1), generator)
-    weight = neighbour_weights(near).clamp_min(_LEAST_WEIGHT).cpu().double().numpy()
-    ends = np.repeat(np.arange(len(Z)), weight.shape[1]), near.rows.cpu().numpy().ravel()
+    near = nearest_neighbours(Z, min(k, len(Z) - 1), generator)
+    weight = edge_weights(near).clamp_min(_LEAST_WEIGHT).cpu().double().numpy()
+    ends = np.repeat(np.arange(len(Z)), weight.shape[1]), near.indices.cpu().numpy().ravel()
     directed = csr_array((weight.ravel(), ends), shape=(len(Z), len(Z)))
     both = _joined((directed + directed.T) / 2, Z.cpu(), generator).tocoo()
     order = np.lexsort((both.col, both.row))
     start, end, weights = (torch.as_tensor(part[order]) for part in (both.row, both.col, both.data))
-    return Graph(start.long(), end.long(), weights.float(), len(Z))
+    return KNNGraph(start.long(), end.long(), weights.float(), len(Z))
 
 
-def neighbour_weights(near: Neighbours) -> Float[Tensor, "N k"]:
+def edge_weights(near: NearestNeighbours) -> Float[Tensor, "N k"]:
     """Give the weight of every neighbour; those of a row sum to one."""
-    squared = near.squared.double()
+    squared = near.squared_distances.double()
     squared = squared - squared[:, :1]
     # in units of the mean, so that widths are looked for between fixed ends; copies of a row are all equally near
     squared = squared / squared.mean(dim=1, keepdim=True).clamp_min(torch.finfo(squared.dtype).tiny)
@@ -211,7 +211,7 @@ def _joined(graph: csr_array, Z: Float[Tensor, "N d"], generator: torch.Generato
         where = torch.as_tensor(part).long()
         centre = torch.zeros((n_parts, Z.shape[1]), dtype=Z.dtype).index_add_(0, where, Z)
         centre /= torch.bincount(where, minlength=n_parts)[:, None]
-        nearest = nearest_rows(centre, 1, generator).rows[:, 0].numpy()
+        nearest = nearest_neighbours(centre, 1, generator).indices[:, 0].numpy()
         middle = _nearest_row_of_each(part, (Z - centre[where]).square().sum(dim=1).numpy(), n_parts)
         ends = np.concatenate([middle, middle[nearest]]), np.concatenate([middle[nearest], middle])
         ties = csr_array((np.full(len(ends[0]), 0.5), ends), shape=graph.shape)

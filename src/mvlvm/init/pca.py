@@ -32,7 +32,7 @@ _MOST_SWEEPS = 30
 _N_ANGLES = 180
 
 
-def turn_towards_views(U: Float[Tensor, "N D"], Ys: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
+def rotate_to_simple_structure(U: Float[Tensor, "N D"], Ys: Sequence[Float[Tensor, "N _"]]) -> Float[Tensor, "N D"]:
     """Turn components so that each belongs to as few views as possible, if some then belong to some views alone.
 
     Where all views use the same axes, the components stay as they are.
@@ -45,11 +45,11 @@ def turn_towards_views(U: Float[Tensor, "N D"], Ys: Sequence[Float[Tensor, "N _"
     G = torch.stack([w @ w.T for w in W])
     if len(G) == 1:  # one view has no one to tell itself from
         return U
-    R = sparsest_rotation(G)
+    R = simple_structure_rotation(G)
     return U @ R.to(U) if _n_left_to_others(R.T @ G @ R) >= max(1, _n_left_to_others(G)) else U
 
 
-def sparsest_rotation(G: Float[Tensor, "V D D"]) -> Float[Tensor, "D D"]:
+def simple_structure_rotation(G: Float[Tensor, "V D D"]) -> Float[Tensor, "D D"]:
     """Give the rotation R for which the square roots of the diagonals of all R' G_v R have a small sum."""
     D = G.shape[1]
     R = torch.eye(D, dtype=G.dtype, device=G.device)
@@ -93,7 +93,7 @@ _OR_ELSE = ", or pass an array as init"
 _MOST_TO_LOOK_AT = 2
 
 
-def start_values(Y: Float[Tensor, "N M"], likelihood: AbstractLikelihood) -> Float[Tensor, "N M"]:
+def values_for_init(Y: Float[Tensor, "N M"], likelihood: AbstractLikelihood) -> Float[Tensor, "N M"]:
     """Give a view as a start takes it: centred, and counts by their logarithms."""
     if likelihood.real_valued:
         return Y
@@ -101,7 +101,7 @@ def start_values(Y: Float[Tensor, "N M"], likelihood: AbstractLikelihood) -> Flo
     return values - values.nanmean(dim=0)
 
 
-def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+def pca_init(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
     """Give the leading principal components of all views side by side, each scaled to unit variance.
 
     Every view is first divided by its Frobenius norm, so that all weigh the same. The sign of a component is chosen
@@ -115,15 +115,15 @@ def pca_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Te
     Raises:
         ViewError: the views together have fewer than D directions.
     """
-    return unit_variance(_components(of_unit_norm(Ys, n_components), n_components, or_else=""))
+    return scale_to_unit_variance(_components(normalise_views(Ys, n_components), n_components, or_else=""))
 
 
-def turned_start(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
-    """Give the start of `pca_start`, turned where that makes some components belong to some views alone.
+def rotated_pca_init(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+    """Give the start of `pca_init`, turned where that makes some components belong to some views alone.
 
     How, and when not, says `init/pca.py`. One or two components are never turned.
     """
-    filled = of_unit_norm(Ys, n_components)
+    filled = normalise_views(Ys, n_components)
     return _turned(_components(filled, n_components), filled)
 
 
@@ -138,15 +138,15 @@ def principal_scores(filled: ConcatenatedMatrix, n_components: int, *, at_most: 
     Raises:
         ViewError: there are fewer than are needed.
     """
-    left, singular_values = filled.leading_left_vectors(at_most)
+    left, singular_values = filled.left_singular_vectors(at_most)
     _check_rank(singular_values, n_components)
     return (left * singular_values)[:, singular_values > RANK_TOLERANCE * singular_values[0]]
 
 
-def uncorrelated(X: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[Tensor, "N D"]:
+def whiten(X: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[Tensor, "N D"]:
     """Scale the columns of any start to unit variance, each without what it shares with those before it.
 
-    They are turned where `turned_start` would turn them.
+    They are turned where `rotated_pca_init` would turn them.
 
     Args:
         X: the start; all its directions are in use.
@@ -156,17 +156,19 @@ def uncorrelated(X: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[T
 
 
 def _turned(left: Float[Tensor, "N D"], filled: ConcatenatedMatrix) -> Float[Tensor, "N D"]:
-    return unit_variance(turn_towards_views(left, filled.parts) if left.shape[1] > _MOST_TO_LOOK_AT else left)
+    return scale_to_unit_variance(
+        rotate_to_simple_structure(left, filled.parts) if left.shape[1] > _MOST_TO_LOOK_AT else left
+    )
 
 
-def n_directions(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
+def numerical_rank(Ys: Sequence[Float[Tensor, "N _"]], at_most: int) -> int:
     """Give how many directions there are to start from, counted no further than `at_most`."""
-    _, singular_values = of_unit_norm(Ys, at_most).leading_left_vectors(at_most)
+    _, singular_values = normalise_views(Ys, at_most).left_singular_vectors(at_most)
     return int((singular_values > RANK_TOLERANCE * singular_values[0]).sum())
 
 
 def _components(filled: ConcatenatedMatrix, n_components: int, *, or_else: str = _OR_ELSE) -> Float[Tensor, "N D"]:
-    left, singular_values = filled.leading_left_vectors(n_components)
+    left, singular_values = filled.left_singular_vectors(n_components)
     _check_rank(singular_values, n_components, or_else)
     return left
 
@@ -181,7 +183,7 @@ def _check_rank(singular_values: Float[Tensor, " n"], n_components: int, or_else
         )
 
 
-def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+def scale_to_unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
     """Scale unit vectors to unit variance, their entries of largest magnitude positive."""
     sign = left.gather(0, left.abs().argmax(dim=0, keepdim=True)).sign()
     return left * sign * len(left) ** 0.5
@@ -189,11 +191,11 @@ def unit_variance(left: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
 
 def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float[Tensor, "N _"], ...]:
     """Divide every view by its norm, and fill the gaps of all with the best matrix of a given rank."""
-    filled = of_unit_norm(Ys, rank)
+    filled = normalise_views(Ys, rank)
     return tuple(Y * factor for Y, factor in zip(filled.parts, filled.factors, strict=True))
 
 
-def of_unit_norm(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> ConcatenatedMatrix:
+def normalise_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> ConcatenatedMatrix:
     """Put views side by side, each divided by its norm; those with gaps are filled as in `complete_views`."""
     factors = [1 / _norm(Y) for Y in Ys]
     if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):
@@ -214,13 +216,13 @@ def _completed(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:
         return Z
     filled = Z.nan_to_num(nan=0.0)
     for _ in range(_COMPLETION_ROUNDS):
-        left = leading_left_vectors(filled, rank)[0].to(filled)
+        left = left_singular_vectors(filled, rank)[0].to(filled)
         before, filled = filled, torch.where(missing, left @ (left.T @ filled), Z)
         if torch.linalg.matrix_norm(filled - before) <= _COMPLETION_TOLERANCE * torch.linalg.matrix_norm(filled):
             break
     return filled
 
 
-def leading_left_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+def left_singular_vectors(Z: Float[Tensor, "N M"], n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
     """Give the first left singular vectors and values, see `linalg/randomized_svd.py`."""
-    return ConcatenatedMatrix([Z], [1.0]).leading_left_vectors(n)
+    return ConcatenatedMatrix([Z], [1.0]).left_singular_vectors(n)

@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import ViewError
-from mvlvm.init.pca import RANK_TOLERANCE, complete_views, leading_left_vectors, unit_variance
+from mvlvm.init.pca import RANK_TOLERANCE, complete_views, left_singular_vectors, scale_to_unit_variance
 from mvlvm.models.multiview import Dimensions
 
 
-def private_start(
+def private_init(
     Ys: Sequence[Float[Tensor, "N _"]],
     names: Sequence[str],
     dimensions: Dimensions,
@@ -47,7 +47,7 @@ def private_start(
     return torch.cat([shared, *own], dim=1)
 
 
-def with_room_for_private(
+def reduce_shared_dimensions(
     Ys: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
 ) -> Dimensions:
     """Take away shared dimensions, one at least stays, until all views have directions left for their own.
@@ -60,7 +60,7 @@ def with_room_for_private(
     for n_shared in range(dimensions.n_shared, 1, -1):
         fewer = replace(dimensions, n_shared=n_shared)
         try:
-            private_start(Ys, names, fewer)
+            private_init(Ys, names, fewer)
         except ViewError:
             continue
         return fewer
@@ -69,25 +69,25 @@ def with_room_for_private(
 
 def _leading(Y: Float[Tensor, "N M"], name: str, dimensions: Dimensions) -> Float[Tensor, "N r"]:
     """Give as many leading components of a view as it sees dimensions, or as it has."""
-    left, values = leading_left_vectors(Y, dimensions.n_shared + dimensions.private.get(name, 0))
+    left, values = left_singular_vectors(Y, dimensions.n_shared + dimensions.private.get(name, 0))
     return left[:, values > RANK_TOLERANCE * values[0]]
 
 
 def _common(leading: Float[Tensor, "N R"], n_shared: int) -> Float[Tensor, "N K"]:
     """Give what the views' leading components have in common."""
-    left, values = leading_left_vectors(leading, n_shared)
+    left, values = left_singular_vectors(leading, n_shared)
     rank = int((values > RANK_TOLERANCE * values[0]).sum())
     if rank < n_shared:
         raise ViewError(
             f"n_components={n_shared} is too large for the PCA start: the views have only {rank} direction(s) to start "
             f"shared dimensions from. Give n_components <= {rank}, or pass an array as init."
         )
-    return unit_variance(left)
+    return scale_to_unit_variance(left)
 
 
 def _own(rest: Float[Tensor, "N M"], name: str, k: int) -> Float[Tensor, "N k"]:
     """Give the leading components of what the shared ones leave of a view."""
-    left, values = leading_left_vectors(rest, k)
+    left, values = left_singular_vectors(rest, k)
     # a view has unit norm, so what is left of it is measured against one
     rank = int((values > RANK_TOLERANCE).sum())
     if rank < k:
@@ -95,4 +95,4 @@ def _own(rest: Float[Tensor, "N M"], name: str, k: int) -> Float[Tensor, "N k"]:
             f"n_private={k} is too large for view '{name}': beside the shared dimensions it has {rank} direction(s) "
             f"left to start from. Give it at most {rank} private dimension(s), or fewer shared ones."
         )
-    return unit_variance(left)
+    return scale_to_unit_variance(left)

@@ -30,7 +30,7 @@ class ConcatenatedMatrix:
     parts: Sequence[Float[Tensor, "N _"]]
     factors: Sequence[float]
 
-    def leading_left_vectors(self, n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+    def left_singular_vectors(self, n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
         """Give the first left singular vectors and values; n, or as many as there are."""
         N, M = len(self.parts[0]), sum(self._widths)
         if min(N, M) > _LARGEST_GRAM:

@@ -57,7 +57,7 @@ def n_latent_draws_for(n_rows: int) -> int:
     return min(defaults.N_LATENT_DRAWS, wanted)
 
 
-def infer_complete(
+def infer_weights_complete(
     seen: ObservedView, features: FeatureMap, draws: Sequence[Float[Tensor, "R D"]], s: Scalar
 ) -> Weights:
     """Give the posterior of the weights for one feature map.
@@ -88,7 +88,7 @@ def infer_complete(
     return Weights(inverse @ target, s * inverse)
 
 
-def infer_with_gaps(
+def infer_weights_missing(
     Y: Float[Tensor, "N M"], seen: Bool[Tensor, "N M"], Phis: Sequence[Float[Tensor, "N F"]], s: Scalar
 ) -> tuple[Float[Tensor, "F M"], Float[Tensor, "F F"], Float[Tensor, " M"]]:
     """Give means, the covariance of an average column, and what to multiply it by in each column.

@@ -55,7 +55,7 @@ class FeatureMap:
         """Give the expected features of normally distributed latents."""
         return self._with_last(expected_features(mean, std, self.points, self.alpha), self.constant)
 
-    def with_slopes(self, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
+    def with_jacobian(self, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
         """Give the features of latents, and their derivatives by the latents."""
         Phi, slopes = features_and_jacobian(X, self.points, self.alpha)
         return self._with_last(Phi, self.constant), self._with_last(slopes, 0.0)

@@ -27,7 +27,7 @@ from mvlvm.evidence.weight_space import (
 )
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.models.conditioning import infer_complete, infer_with_gaps
+from mvlvm.models.conditioning import infer_weights_complete, infer_weights_missing
 from mvlvm.models.data import ObservedView, missing_normalisers, unweighed
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
@@ -156,8 +156,8 @@ class FeatureView(AbstractView):
         with self.named_in_errors():
             if seen.hidden is not None:
                 Phis = [seen.weigh(features(X).double()) for X in draws]
-                return WeightPosterior(features, *infer_with_gaps(seen.weigh(seen.Y), ~seen.hidden, Phis, s))
-            weights = infer_complete(seen, features, draws, s)
+                return WeightPosterior(features, *infer_weights_missing(seen.weigh(seen.Y), ~seen.hidden, Phis, s))
+            weights = infer_weights_complete(seen, features, draws, s)
         return WeightPosterior(features, *weights, torch.ones_like(weights.mean[0]))
 
 

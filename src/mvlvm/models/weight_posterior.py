@@ -26,13 +26,13 @@ class Prediction(NamedTuple):
     variance: Float[Tensor, "N M"]
 
 
-class Linear(NamedTuple):
+class Linearisation(NamedTuple):
     """A function around some latents: its mean and variance there, and the slopes of both."""
 
     mean: Float[Tensor, "N M"]
     variance: Float[Tensor, "N M"]
-    slopes: Float[Tensor, "D N M"]
-    variance_slopes: Float[Tensor, "D N M"]
+    jacobian: Float[Tensor, "D N M"]
+    variance_jacobian: Float[Tensor, "D N M"]
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class AbstractWeightPosterior(ABC):
         """Give phi' Sigma_m phi."""
 
     @abstractmethod
-    def _variance_slopes(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
         """Give the derivatives of phi' Sigma_m phi."""
 
     @abstractmethod
-    def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+    def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         """Turn standard normal numbers into deviations with the covariances Sigma_m."""
 
     @abstractmethod
-    def of_columns(self, columns: Bool[Tensor, " M"]) -> "AbstractWeightPosterior":
+    def select_columns(self, columns: Bool[Tensor, " M"]) -> "AbstractWeightPosterior":
         """Give the weights of some columns."""
 
     def mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
@@ -86,22 +86,24 @@ class AbstractWeightPosterior(ABC):
     def draw(self, generator: torch.Generator) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N M"]]:
         """Draw one function of the view."""
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
-        weights = self.mean + self._coloured(eps)
+        weights = self.mean + self._correlate(eps)
         return lambda X: self.features(X).double() @ weights
 
-    def squared_slopes(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
+    def squared_jacobian_norms(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Give $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every dimension, without any N x M array."""
-        _, slopes = self.features.with_slopes(X)
+        _, slopes = self.features.with_jacobian(X)
         F, M = self.mean.shape
         if M < F:
             return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
         gram = self.mean @ self.mean.T
         return torch.stack([((slope.double() @ gram) * slope).sum() for slope in slopes])
 
-    def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
+    def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
         """Give the function around latents that are known."""
-        Phi, slopes = (features.double() for features in self.features.with_slopes(X))
-        return Linear(Phi @ self.mean, self._variance(Phi), slopes @ self.mean, self._variance_slopes(Phi, slopes))
+        Phi, slopes = (features.double() for features in self.features.with_jacobian(X))
+        return Linearisation(
+            Phi @ self.mean, self._variance(Phi), slopes @ self.mean, self._variance_jacobian(Phi, slopes)
+        )
 
 
 @dataclass(frozen=True)
@@ -119,14 +121,14 @@ class WeightPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
 
-    def _variance_slopes(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
         return 2 * (slopes * (Phi @ self.covariance)).sum(dim=2, keepdim=True) * self.inflation
 
-    def of_columns(self, columns: Bool[Tensor, " M"]) -> "WeightPosterior":
+    def select_columns(self, columns: Bool[Tensor, " M"]) -> "WeightPosterior":
         """Give the weights of some columns."""
         return replace(self, mean=self.mean[:, columns], inflation=self.inflation[columns])
 
-    def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+    def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         return self.inflation.sqrt() * (cholesky(self.covariance) @ eps)
 
 
@@ -145,14 +147,14 @@ class ColumnPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return (Phi @ self.basis).square() @ self.spread
 
-    def _variance_slopes(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
         return 2 * ((slopes @ self.basis) * (Phi @ self.basis)) @ self.spread
 
-    def of_columns(self, columns: Bool[Tensor, " M"]) -> "ColumnPosterior":
+    def select_columns(self, columns: Bool[Tensor, " M"]) -> "ColumnPosterior":
         """Give the weights of some columns."""
         return replace(self, mean=self.mean[:, columns], spread=self.spread[:, columns])
 
-    def _coloured(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+    def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
         return self.basis @ (self.spread.sqrt() * eps)
 
 
@@ -184,7 +186,7 @@ class ViewFunction:
             second = second + (part.variance + part.mean.square()) / n
         return Prediction(center, (second - center.square()).clamp_min(0))
 
-    def linearise(self, X: Float[Tensor, "N D"]) -> Linear:
+    def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
         """Give the function around latents that are known."""
         if len(self.posteriors) == 1:
             return self.posteriors[0].linearise(X)
@@ -194,11 +196,11 @@ class ViewFunction:
         for posterior in self.posteriors:  # in place: these arrays are large, and many are short-lived
             part = posterior.linearise(X)
             mean.add_(part.mean, alpha=1 / n)
-            slopes.add_(part.slopes, alpha=1 / n)
+            slopes.add_(part.jacobian, alpha=1 / n)
             second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
-            second_slopes.add_(part.variance_slopes, alpha=1 / n).addcmul_(part.mean, part.slopes, value=2 / n)
+            second_slopes.add_(part.variance_jacobian, alpha=1 / n).addcmul_(part.mean, part.jacobian, value=2 / n)
         variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
-        return Linear(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
+        return Linearisation(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
 
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw rows at latents; each takes the function of one of the spectral draws."""
@@ -233,13 +235,17 @@ class ViewFunction:
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
         strength = X.double().var(dim=0) * sum(
-            posterior.squared_slopes(X[rows])
+            posterior.squared_jacobian_norms(X[rows])
             for posterior in self.posteriors
             for rows in row_blocks(len(X), X.shape[1] * len(posterior.mean))
         )
         return strength / strength.sum()
 
-    def of_one_draw(self) -> "ViewFunction":
+    def select_columns(self, columns: Bool[Tensor, " M"]) -> "ViewFunction":
+        """Return the function of some columns; the likelihood must have no parameters per column."""
+        return replace(self, posteriors=tuple(posterior.select_columns(columns) for posterior in self.posteriors))
+
+    def first_draw(self) -> "ViewFunction":
         """Give a rougher function that costs less: that of the first spectral draw."""
         return ViewFunction(self.posteriors[:1], self.likelihood)
 
@@ -275,8 +281,3 @@ class ViewEntries:
         """Predict entries at normally distributed latents; arguments as for `ViewFunction.predict`."""
         predicted = self.function.predict(mean, std, draws)
         return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))
-
-
-def function_of_columns(function: ViewFunction, columns: Bool[Tensor, " M"]) -> ViewFunction:
-    """Give the function of some columns of a view whose likelihood has no parameters of columns."""
-    return replace(function, posteriors=tuple(posterior.of_columns(columns) for posterior in function.posteriors))
