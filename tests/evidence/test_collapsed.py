@@ -4,7 +4,7 @@ from torch.distributions import MultivariateNormal
 
 from mvlvm.errors import NumericalError
 from mvlvm.evidence import exact_log_evidence, log_evidence
-from mvlvm.evidence.collapsed import evaluate
+from mvlvm.evidence.collapsed import TruncatedColumns, evaluate
 from mvlvm.linalg import cholesky as lowrank
 from mvlvm.spectral import random_features
 from tests import oracles
@@ -72,6 +72,14 @@ def test_smaller_side_is_inverted(problem, monkeypatch):
 
 def test_gradient_is_that_of_finite_differences(problem):
     assert torch.autograd.gradcheck(log_evidence, [value.clone().requires_grad_() for value in problem])
+
+
+def test_gradient_with_truncated_columns_is_that_of_finite_differences(problem):
+    """Truncated columns enter the evidence, and its gradient with respect to the noise, on both sides of F = N."""
+    Y, Phi, s = problem
+    assert torch.autograd.gradcheck(
+        lambda s: log_evidence(Y, Phi, s, TruncatedColumns(4, 7.0)), [s.clone().requires_grad_()]
+    )
 
 
 def test_gradient_obeys_the_chain_rule(problem):

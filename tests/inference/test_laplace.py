@@ -192,3 +192,16 @@ def test_modes_that_meet_as_the_likelihood_fades_count_once():
     _, modes = track_modes(seen, find_modes(seen, start_at(-2.0, 2.0), tempering=1.0), (1.0, 0.0))
     torch.testing.assert_close(modes.log_evidence[:, 0], torch.zeros(3).double(), rtol=0.0, atol=1e-6)
     assert (modes.log_evidence[:, 1] == -torch.inf).all()
+
+
+def test_modes_that_differ_in_one_dimension_are_distinct():
+    """The first dimension is seen through its square, the second directly: both modes agree on the second."""
+    linear = torch.tensor([[0.2, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    square = torch.tensor([[1.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
+    function = quadratic_function(linear, square, torch.zeros(2, dtype=torch.float64), 0.05)
+    start = torch.tensor([[[-2.0, 0.5], [2.0, 0.5]]], dtype=torch.float64)
+    modes = find_modes([(function, torch.tensor([[1.6, 0.7]], dtype=torch.float64))], start, tempering=1.0)
+    apart = (modes.mean[0, 0] - modes.mean[0, 1]).abs() / modes.std[0, 0]
+    assert apart[0] > 10
+    assert apart[1] < 1e-3
+    assert torch.isfinite(modes.log_evidence).all()

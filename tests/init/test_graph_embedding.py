@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from mvlvm import ViewError
 from mvlvm.init import graph_embedding
 from mvlvm.init import knn_graph as knn_module
-from mvlvm.init.graph_embedding import graph_eigenmap, graph_init
+from mvlvm.init.graph_embedding import graph_eigenmap, graph_init, graph_layout
 from mvlvm.init.knn_graph import knn_graph
 from mvlvm.init.pca import pca_init
 
@@ -89,6 +89,18 @@ def test_the_eigenmap_is_that_of_scikit_learn():
     theirs = SpectralEmbedding(3, affinity="precomputed", random_state=0).fit_transform(graph.matrix().toarray())
     correlation = np.abs([np.corrcoef(a, b)[0, 1] for a, b in zip(ours.T, theirs.T, strict=True)])
     np.testing.assert_allclose(correlation, 1, atol=1e-6)
+
+
+def test_layout_does_not_shrink_as_edge_weights_grow():
+    """Attraction and repulsion are both proportional to a row's weights, and steps of Adam have no unit of force."""
+    graph = knn_graph(roll(n=8)[0].float(), generator_at())
+    first = torch.randn((8, 2), generator=generator_at())
+    sizes = [
+        graph_layout(graph._replace(weight=unit * graph.weight), first, generator_at()).square().mean().sqrt().item()
+        for unit in (1.0, 64.0)
+    ]
+    # all that differs is Adam's epsilon; a repulsion regardless of the weights gives a tenth of the size
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
 
 
 def test_many_rows_are_mapped_by_way_of_some(monkeypatch):

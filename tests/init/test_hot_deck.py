@@ -56,6 +56,18 @@ def test_a_row_that_lacks_a_view_gets_that_of_the_nearest_in_views_that_both_hav
         np.testing.assert_array_equal(result[view][row], parts[view][nearest_lender(parts, present, row, view)])
 
 
+def test_distances_are_means_over_the_views_that_both_rows_have():
+    """Donors share one, two or three views with a recipient: a sum would favour those that share few."""
+    parts = views(widths=(6, 9, 4, 7))
+    present = torch.rand((60, 4), generator=torch.Generator().manual_seed(0)) < 0.6
+    result = lent(parts, present)
+    donors = {(row, view): nearest_lender(parts, present, row, view) for row, view in (~present).nonzero().tolist()}
+    for (row, view), donor in donors.items():
+        if donor is not None:
+            np.testing.assert_array_equal(result[view][row], parts[view][donor])
+    assert sum(donor is not None for donor in donors.values()) > 60
+
+
 @needs_gpu
 def test_views_are_lent_alike_on_a_gpu():
     parts, present = views(), who_has()

@@ -30,6 +30,16 @@ def test_the_lower_half_alone(generator):
     torch.testing.assert_close(lower_gram(Phi).tril(), (Phi.T @ Phi).tril(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("F", [65, 131])
+def test_an_odd_number_of_features_takes_two_stripes(F, generator, monkeypatch):
+    """A third stripe of a single row would be as slow as a product of two."""
+    heights, product = [], torch.addmm
+    monkeypatch.setattr(torch, "addmm", lambda *args, out: heights.append(len(out)) or product(*args, out=out))
+    Phi = normal((50, F), generator)
+    torch.testing.assert_close(lower_gram(Phi).tril(), (Phi.T @ Phi).tril(), rtol=1e-12, atol=1e-12)
+    assert heights == [F // 2 + 1, F // 2]
+
+
 @pytest.mark.parametrize("n_rows", [3, 40, 80, 97], ids="{} rows in blocks of 40".format)
 @pytest.mark.parametrize("by_column", [False, True], ids=["row by row", "column by column"])
 def test_rows_are_summed_over_whatever_the_blocks(n_rows, by_column, generator, monkeypatch):

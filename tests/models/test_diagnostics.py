@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mvlvm import defaults
+from mvlvm.evidence.elbo import Elbo
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.likelihoods.counts import Poisson
 from mvlvm.models.data import ObservedView
@@ -98,6 +99,23 @@ def test_draws_end_when_the_bound_is_sure(precision, n_draws, generator, monkeyp
     assert len(values) == n_draws
     assert statistics.stdev(values) > 0
     assert found == pytest.approx(statistics.fmean(values), rel=1e-12)
+
+
+def test_draws_of_the_bound_end_at_the_standard_error_of_their_mean(generator, monkeypatch):
+    """Draws that alternate between 0 and 2: the error of their mean, stdev / sqrt(n), first falls to 0.3 at n = 13."""
+    model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
+    drawn = []
+
+    def alternate(*arguments):
+        drawn.append(2.0 * (len(drawn) % 2))
+        return Elbo(torch.tensor([drawn[-1]]), torch.zeros(()))
+
+    monkeypatch.setattr(model, "elbo", alternate)
+    monkeypatch.setattr(defaults, "BOUND_PRECISION", 0.3 / 90)
+    found = expected_bound(model, [ObservedView(normal((30, 3), generator))], generator, n_entries=90)
+    errors = {n: statistics.stdev(drawn[:n]) / n**0.5 for n in range(4, len(drawn) + 1)}
+    assert len(drawn) == min(n for n, error in errors.items() if error <= 0.3) == 13
+    assert found == statistics.fmean(drawn)
 
 
 def make(generator, std):

@@ -4,7 +4,9 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from mvlvm import NGMVLVM
 from mvlvm.errors import NumericalError
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
@@ -155,3 +157,16 @@ def test_the_rate_falls_from_all_to_a_twentieth():
     assert shares[5] == pytest.approx(0.525)
     assert shares[10] == pytest.approx(0.05)
     assert shares == sorted(shares, reverse=True)
+
+
+def test_adam_has_the_documented_betas(generator):
+    """The second moment forgets after 100 steps, not after 1000 as with the defaults of torch."""
+    seen = []
+    hook = register_optimizer_step_pre_hook(lambda optimizer, *_: seen.append(optimizer.param_groups[0]["betas"]))
+    try:
+        NGMVLVM(max_iter=2, tol=0.0, n_points=2, n_draws_predict=1, random_state=0).fit(
+            torch.randn((10, 3), generator=generator).numpy()
+        )
+    finally:
+        hook.remove()
+    assert seen == [(0.9, 0.99)] * 2
