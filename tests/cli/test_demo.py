@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import mvlvm
 from mvlvm.cli.main import app
-from mvlvm.experiments import demo as experiment
+from mvlvm.experiments import demo_experiment as experiment
 from mvlvm.models.multiview import MultiViewLVM
 
 

@@ -5,8 +5,8 @@ from typer.testing import CliRunner
 
 from mvlvm.cli.main import app
 from mvlvm.experiments import catalogue, runner
-from mvlvm.experiments.store import Store
-from tests.experiments.made_up import experiment
+from mvlvm.experiments.cells import CellStore
+from tests.experiments.stub_experiment import experiment
 
 
 def call(*words):
@@ -15,7 +15,7 @@ def call(*words):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    monkeypatch.setattr(runner, "WORKER", "tests.experiments.made_up_worker")
+    monkeypatch.setattr(runner, "WORKER", "tests.experiments.stub_worker")
     monkeypatch.setattr(catalogue, "EXPERIMENTS", {"made-up": experiment()})
 
 
@@ -60,4 +60,4 @@ def test_cells_of_another_folder_are_taken_over(made_up, tmp_path):
     call("made-up", "--out", tmp_path / "there", "--jobs", 1, "--methods", "MVAE")
     said = call("made-up", "--out", tmp_path / "here", "--merge", tmp_path / "there")
     assert "1 cells are new" in said.output
-    assert [cell.method for cell in Store(tmp_path / "here").read()] == ["MVAE"]
+    assert [cell.method for cell in CellStore(tmp_path / "here").read()] == ["MVAE"]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from mvlvm.datasets import Dataset
-from mvlvm.experiments import held_out, methods
-from mvlvm.experiments.held_out import EXPERIMENT, measure
-from mvlvm.experiments.protocols import LABEL, Fitted, held_out_accuracies
-from mvlvm.experiments.store import Store
-from tests.experiments.findings import cell, found_in, tiny_images
+from mvlvm.experiments import held_out, paper_methods
+from mvlvm.experiments.cells import CellStore
+from mvlvm.experiments.held_out import HELD_OUT, measure
+from mvlvm.experiments.paper_methods import LABEL, FittedLatents, held_out_accuracies
+from tests.experiments.stored_results import cell, found_in, tiny_images
 
 LABELS = np.arange(40) % 4
 
@@ -24,7 +24,7 @@ def test_every_row_is_hidden_once_and_no_other_with_it():
     def fit(part):
         seen.append(np.isnan(part[LABEL]).all(axis=1))
         assert not np.isnan(part[LABEL][~seen[-1]]).any()
-        return Fitted(part["a"], lambda: {LABEL: np.nan_to_num(part[LABEL])})
+        return FittedLatents(part["a"], lambda: {LABEL: np.nan_to_num(part[LABEL])})
 
     held_out_accuracies(fit, views(with_labels=True), LABELS, seed=0, n_folds=5)
     assert np.sum(seen, axis=0).tolist() == [1] * 40
@@ -32,14 +32,14 @@ def test_every_row_is_hidden_once_and_no_other_with_it():
 
 def test_neighbours_and_the_models_own_prediction_are_judged_apart():
     wrong = np.where(np.arange(40) < 10, (LABELS + 1) % 4, LABELS)
-    fit = lambda part: Fitted(part["a"], lambda: {LABEL: np.eye(4)[wrong]})  # noqa: E731
+    fit = lambda part: FittedLatents(part["a"], lambda: {LABEL: np.eye(4)[wrong]})  # noqa: E731
     told = held_out_accuracies(fit, views(with_labels=True), LABELS, seed=0, n_folds=5)
     assert told == {"KNN": 1.0, "predicted": 0.75}
 
 
 def test_a_class_that_no_row_has_keeps_its_column():
     labels = np.where(LABELS == 1, 2, LABELS)
-    fit = lambda part: Fitted(part["a"], lambda: {LABEL: np.eye(4)[labels]})  # noqa: E731
+    fit = lambda part: FittedLatents(part["a"], lambda: {LABEL: np.eye(4)[labels]})  # noqa: E731
     given = {**views(with_labels=False), LABEL: np.eye(4)[labels]}
     assert held_out_accuracies(fit, given, labels, seed=0, n_folds=5)["predicted"] == 1.0
 
@@ -49,12 +49,12 @@ def test_columns_of_a_view_keep_their_sizes_before_neighbours(monkeypatch):
     draws = np.random.default_rng(0)
     Y = np.hstack([20.0 * (LABELS[:, None] % 2), draws.normal(size=(40, 200))])
     monkeypatch.setattr(held_out, "load_paper_data", lambda name, **options: Dataset({"a": Y}, labels=LABELS % 2))
-    assert measure(cell(EXPERIMENT, "1-NN on the data")).numbers["KNN"] == 1.0
+    assert measure(cell(HELD_OUT, "1-NN on the data")).numbers["KNN"] == 1.0
 
 
 def test_on_data_alone_one_fit_serves_all_folds():
     calls = []
-    fit = lambda part: calls.append(sorted(part)) or Fitted(part["a"], dict)  # noqa: E731
+    fit = lambda part: calls.append(sorted(part)) or FittedLatents(part["a"], dict)  # noqa: E731
     assert held_out_accuracies(fit, views(with_labels=False), LABELS, seed=0) == {"KNN": 1.0}
     assert calls == [["a"]]
 
@@ -72,8 +72,8 @@ def test_a_cell_has_a_label_view_only_if_its_method_says_so(method, monkeypatch)
         return data
 
     monkeypatch.setattr(held_out, "load_paper_data", load)
-    monkeypatch.setitem(methods._QUICK, "NG-MVLVM", {"max_iter": 20})
-    numbers = measure(cell(EXPERIMENT, method)).numbers
+    monkeypatch.setitem(paper_methods._QUICK, "NG-MVLVM", {"max_iter": 20})
+    numbers = measure(cell(HELD_OUT, method)).numbers
     assert asked["label_view"] is ("with classes" in method)
     assert ("predicted" in numbers) is ("with classes" in method)
     assert 0.6 < numbers["KNN"] <= 1.0
@@ -86,7 +86,7 @@ def said_of(accuracies, store):
         for (data, method), seeds in accuracies.items()
         for seed, accuracy in enumerate(seeds)
     }
-    return " ".join(" ".join(EXPERIMENT.write(found_in(EXPERIMENT, store, numbers)).notes).split())
+    return " ".join(" ".join(HELD_OUT.write(found_in(HELD_OUT, store, numbers)).notes).split())
 
 
 def test_the_page_says_who_is_ahead_on_data_alone_and_with_classes(tmp_path):
@@ -102,7 +102,7 @@ def test_the_page_says_who_is_ahead_on_data_alone_and_with_classes(tmp_path):
             ("CORA", "MOFA"): [0.7, 0.72],
             ("CORA", "MOFA with classes"): [0.5, 0.5],
         },
-        Store(tmp_path),
+        CellStore(tmp_path),
     )
     behind = "Elsewhere it is level or behind:"
     alone = "Of the latent variable models, all on data alone, NG-MVLVM is the best on 1 of 2 sets:"
@@ -113,14 +113,14 @@ def test_the_page_says_who_is_ahead_on_data_alone_and_with_classes(tmp_path):
 
 def test_a_tie_is_no_lead_and_the_first_of_equal_rivals_is_named(tmp_path):
     accuracies = {("CORA", m): [0.1, 0.2, 0.3] for m in ("MOFA", "MVAE", "MV-DGPLVM", "NG-MVLVM")}
-    said = said_of(accuracies, Store(tmp_path))
+    said = said_of(accuracies, CellStore(tmp_path))
     assert (
         "is the best on 0 of 1 sets. Elsewhere it is level or behind: CORA (0.0 ± 0.0 points behind MV-DGPLVM)." in said
     )
 
 
 def test_nothing_is_said_of_a_lead_where_ours_or_all_others_have_not_run(tmp_path):
-    assert "is the best on" not in said_of({("CORA", "PCA"): [0.1], ("YALE", "NG-MVLVM"): [0.5]}, Store(tmp_path))
+    assert "is the best on" not in said_of({("CORA", "PCA"): [0.1], ("YALE", "NG-MVLVM"): [0.5]}, CellStore(tmp_path))
 
 
 def test_the_page_says_what_classes_add(tmp_path):
@@ -129,7 +129,7 @@ def test_the_page_says_what_classes_add(tmp_path):
         ("BRIDGES", "NG-MVLVM with classes", 0, ()): {"KNN": 0.75, "predicted": 0.85},
         ("BRIDGES", "NG-MVLVM with classes", 1, ()): {"KNN": 0.1, "predicted": 0.1},  # a seed without its fellow
     }
-    page = EXPERIMENT.write(found_in(EXPERIMENT, Store(tmp_path), numbers))
+    page = HELD_OUT.write(found_in(HELD_OUT, CellStore(tmp_path), numbers))
     assert "BRIDGES -5.0 and +5.0." in " ".join(page.notes)
     assert page.tables[0].rows[0] == ["method", "accuracy", "predicted by the model"]
     both_seeds = ["NG-MVLVM with classes", "42.5 ± 32.5 (2)", "**47.5 ± 37.5 (2)**"]

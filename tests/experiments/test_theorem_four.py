@@ -3,17 +3,17 @@ import pytest
 import torch
 
 from mvlvm.experiments import theorem_four
-from mvlvm.experiments.theorem_four import EXPERIMENT, measure, write
+from mvlvm.experiments.theorem_four import THEOREM_FOUR, measure, write
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.randomness import Stream, make_generator
 from tests import oracles
-from tests.experiments.never_run import cell_of, found_of
+from tests.experiments.stored_results import cell_of, found_of
 
 FEATURES = "random features"
 
 
 def cell(n_points, data="N = 20", seed=0):
-    return cell_of(EXPERIMENT, data, FEATURES, seed=seed, P=n_points)
+    return cell_of(THEOREM_FOUR, data, FEATURES, seed=seed, P=n_points)
 
 
 def kernel_matrix(seed=0):
@@ -61,7 +61,7 @@ def results(slope, seeds=(0,), beyond=0.0):
 
 @pytest.mark.parametrize("slope", [-0.5, -0.2])
 def test_the_table_has_the_slope_of_the_errors_and_the_points_they_need(tmp_path, slope):
-    page = write(found_of(EXPERIMENT, tmp_path, results(slope, seeds=(0, 1))))
+    page = write(found_of(THEOREM_FOUR, tmp_path, results(slope, seeds=(0, 1))))
     head, row = page.tables[0].rows
     shown = dict(zip(head, row, strict=True))
     assert shown["slope: measured, mean of draws"] == f"{slope:.3f} ± 0.000 (2)"
@@ -73,7 +73,7 @@ def test_the_table_has_the_slope_of_the_errors_and_the_points_they_need(tmp_path
 
 
 def test_draws_beyond_the_promise_are_counted(tmp_path):
-    page = write(found_of(EXPERIMENT, tmp_path, results(-0.5, seeds=(0, 1), beyond=0.04)))
+    page = write(found_of(THEOREM_FOUR, tmp_path, results(-0.5, seeds=(0, 1), beyond=0.04)))
     head, *rows = page.tables[1].rows
     assert head[-1] == "draws beyond the promise"
     assert [row[-1] for row in rows] == ["4 of 100", "4 of 100"]
@@ -82,5 +82,5 @@ def test_draws_beyond_the_promise_are_counted(tmp_path):
 
 
 def test_one_number_of_points_has_no_slope(tmp_path):
-    page = write(found_of(EXPERIMENT, tmp_path, list(results(-0.5))[:1]))
+    page = write(found_of(THEOREM_FOUR, tmp_path, list(results(-0.5))[:1]))
     assert page.tables[0].rows[1][1] == "-"

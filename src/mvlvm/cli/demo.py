@@ -21,7 +21,7 @@ def demo(
     except OSError as error:
         fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
     need_matplotlib("The demo", "demo")
-    from mvlvm.experiments.demo import run_demo
+    from mvlvm.experiments.demo_experiment import run_demo
 
     with interruptible("The demo was interrupted and wrote no figures."):
         result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)

@@ -12,9 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mvlvm.cli.failing import fail, interruptible, need_matplotlib
 
 if TYPE_CHECKING:
+    from mvlvm.experiments.cells import Cell, CellRecord, CellStore, Effort
     from mvlvm.experiments.experiment import Experiment
-    from mvlvm.experiments.spec import Cell, Effort
-    from mvlvm.experiments.store import Record, Store
 
 _SEEDS = {"quick": "0", "full": "0,1,2,3,4"}
 
@@ -36,8 +35,7 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Run the paper's tables and figures, and write them beside its numbers. Goes on where it stopped."""
     from mvlvm.experiments.catalogue import EXPERIMENTS
-    from mvlvm.experiments.spec import Effort
-    from mvlvm.experiments.store import Store
+    from mvlvm.experiments.cells import CellStore, Effort
 
     console = Console()
     if what == "list":
@@ -52,7 +50,7 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
-    store = Store(out)
+    store = CellStore(out)
     with interruptible(f"Interrupted. What has finished is kept in {store.path}; the same command goes on from there."):
         if merge:
             console.print(f"{store.merge(merge)} cells are new.")
@@ -87,9 +85,9 @@ def _named(what: str, given: str, known: Sequence[str]) -> list[str]:
     return names
 
 
-def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float, console: Console) -> None:
+def _run(store: "CellStore", cells: "Sequence[Cell]", jobs: int | None, limit: float, console: Console) -> None:
+    from mvlvm.experiments.cells import DONE
     from mvlvm.experiments.runner import Forecast, Runner
-    from mvlvm.experiments.store import DONE
 
     n_cores = os.cpu_count() or 1
     n_processes = jobs or n_cores
@@ -102,7 +100,7 @@ def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float
     with Progress(*columns, console=console) as bar:
         shown = bar.add_task("", total=len(left), left="")
 
-        def say(record: "Record") -> None:
+        def say(record: "CellRecord") -> None:
             forecast.take(record)
             if record.status != DONE:
                 bar.console.print(f"{record.cell.words}: {record.status}. {record.note}", highlight=False, markup=False)
@@ -111,20 +109,15 @@ def _run(store: "Store", cells: "Sequence[Cell]", jobs: int | None, limit: float
         runner.run(left, say)
 
 
-def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "Store", console: Console) -> None:
-    from mvlvm.experiments import beside_paper, stationarity
+def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "CellStore", console: Console) -> None:
     from mvlvm.experiments.catalogue import EXPERIMENTS
-    from mvlvm.experiments.writing import write_index, write_overview, write_page
+    from mvlvm.experiments.experiment import write_index, write_page
+    from mvlvm.experiments.paper_comparison import write_overviews
 
     for experiment in experiments:
         found = experiment.found(effort, store)
         if found.records:
             write_page(experiment, found, store.folder)
     titles = {experiment.name: experiment.title for experiment in EXPERIMENTS.values()}
-    beside = list(beside_paper.every_number(EXPERIMENTS.values(), effort, store))
-    pairs = stationarity.pairs(EXPERIMENTS.values(), effort, store)
-    for overview, rows in ((beside_paper, beside), (stationarity, pairs)):
-        titles[overview.NAME] = overview.TITLE
-        if rows:
-            write_overview(overview.TITLE, overview.summary(rows), overview.table_of(rows), effort, store.folder)
+    titles |= write_overviews(list(EXPERIMENTS.values()), effort, store)
     console.print(f"Written: {write_index(titles, store.folder)}", soft_wrap=True, highlight=False)

@@ -1,36 +1,27 @@
-"""Every table and figure of the paper, and what it lacks: one entry each."""
+"""The catalogue of experiments: the tables and figures of the paper, and additional evaluations."""
 
-from mvlvm.experiments import (
-    challenging,
-    channel,
-    heat_maps,
-    held_out,
-    latents,
-    missing,
-    multi_view,
-    reconstruction,
-    rotated,
-    single_view,
-    theorem_four,
-    toy,
-    views,
-    wall_time,
-)
+from mvlvm.experiments.classification_tables import CHALLENGING, LATENTS, MULTI_VIEW, SINGLE_VIEW
 from mvlvm.experiments.experiment import Experiment
+from mvlvm.experiments.held_out import HELD_OUT
+from mvlvm.experiments.missing_pixels import MISSING
+from mvlvm.experiments.reconstruction import CHANNEL, RECONSTRUCTION, ROTATED
+from mvlvm.experiments.s_curve import TOY
+from mvlvm.experiments.sensitivity import HEAT_MAPS, VIEWS, WALL_TIME
+from mvlvm.experiments.theorem_four import THEOREM_FOUR
 
 _ALL = (
-    toy, multi_view, wall_time, channel, single_view, heat_maps, views, rotated, challenging, reconstruction, latents,
-    missing, theorem_four, held_out,
+    TOY, MULTI_VIEW, WALL_TIME, CHANNEL, SINGLE_VIEW, HEAT_MAPS, VIEWS, ROTATED, CHALLENGING, RECONSTRUCTION, LATENTS,
+    MISSING, THEOREM_FOUR, HELD_OUT,
 )  # fmt: skip
-EXPERIMENTS = {room.EXPERIMENT.name: room.EXPERIMENT for room in _ALL}
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 
-def experiment_of(name: str) -> Experiment:
-    """Give an experiment by name.
+def get_experiment(name: str) -> Experiment:
+    """Return the experiment with the given name.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: no experiment has this name.
     """
     if name not in EXPERIMENTS:
-        raise ValueError(f"There is no experiment {name!r}. Known are: {', '.join(EXPERIMENTS)}.")
+        raise ValueError(f"There is no experiment {name!r}. Known experiments are: {', '.join(EXPERIMENTS)}.")
     return EXPERIMENTS[name]

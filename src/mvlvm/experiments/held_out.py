@@ -14,16 +14,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mvlvm.datasets import Dataset
-from mvlvm.experiments.data import load_paper_data, note_on
-from mvlvm.experiments.experiment import Experiment
-from mvlvm.experiments.figures import accuracy_bars
-from mvlvm.experiments.found import Found
-from mvlvm.experiments.methods import MOST_ROWS, OURS, START_NOTE, estimator_started_by_bound, readable
-from mvlvm.experiments.pages import Page
-from mvlvm.experiments.protocols import Fitted, held_out_accuracies
-from mvlvm.experiments.shown import note_on_rows
-from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
-from mvlvm.experiments.tables import Measure, comparison
+from mvlvm.experiments.aggregate import accuracy_bars, note_on_rows
+from mvlvm.experiments.cells import Cell, Effort, Grid, Measurement
+from mvlvm.experiments.experiment import Experiment, Page
+from mvlvm.experiments.paper_data import load_paper_data, note_on
+from mvlvm.experiments.paper_methods import (
+    INITIALISATION_NOTE,
+    MOST_ROWS,
+    OURS,
+    FittedLatents,
+    compatible_views,
+    estimator_initialised_by_bound,
+    held_out_accuracies,
+)
+from mvlvm.experiments.result_tables import ExperimentResults, Measure, comparison
 
 _DATA = ("BRIDGES", "R-CIFAR", "R-MNIST", "NEWSGROUPS", "YALE", "MNIST-SVHN", "MOVIES", "CORA")
 _RAW = ("1-NN on the data", "logistic regression on the data")
@@ -38,7 +42,7 @@ _FOLDS = {Effort.QUICK: 2, Effort.FULL: 5}
 _MOST_ROWS = 4000
 
 
-def measure(cell: Cell) -> Measured:
+def measure(cell: Cell) -> Measurement:
     """Classify every row by rows of other folds, the classes of its own fold missing while the model is fitted."""
     method = cell.method.removesuffix(_CLASSES)
     most_rows = min(_MOST_ROWS, MOST_ROWS.get(method, _MOST_ROWS))
@@ -46,13 +50,15 @@ def measure(cell: Cell) -> Measured:
     data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, most_rows=most_rows, label_view=with_classes)
     begin, n_folds = time.perf_counter(), _FOLDS[cell.effort]
     told = _raw(cell, data, n_folds) if method in _RAW else _latent(replace(cell, method=method), data, n_folds)
-    return Measured({**told, "seconds": time.perf_counter() - begin, "rows": len(_labels(data))})
+    return Measurement({**told, "seconds": time.perf_counter() - begin, "rows": len(_labels(data))})
 
 
 def _latent(cell: Cell, data: Dataset, n_folds: int) -> dict[str, float]:
-    def fit(views: dict[str, Any]) -> Fitted:
-        estimator = estimator_started_by_bound(cell)
-        return Fitted(estimator.fit_transform(readable(cell.method, views)), lambda: estimator.reconstruct())
+    def fit(views: dict[str, Any]) -> FittedLatents:
+        estimator = estimator_initialised_by_bound(cell)
+        return FittedLatents(
+            estimator.fit_transform(compatible_views(cell.method, views)), lambda: estimator.reconstruct()
+        )
 
     return held_out_accuracies(fit, dict(data.views), _labels(data), seed=cell.seed, n_folds=n_folds)
 
@@ -77,14 +83,14 @@ def _labels(data: Dataset) -> np.ndarray:
     return data.labels
 
 
-def write(found: Found) -> Page:
+def write(found: ExperimentResults) -> Page:
     """Give one table for every data set, and who is the best latent variable model where."""
     bars = accuracy_bars(found, _MEASURES[0], y="held-out accuracy, %")
     tables = [comparison(found, data, _MEASURES) for data in found.data]
     alone = _standing(found, "all on data alone", [""])
     either = _standing(found, "each on data alone or with classes, whichever does better here", ["", _CLASSES])
     findings = [either, alone, _CHANCE if either else "", _worth_of_classes(found), note_on_rows(found)]
-    return Page(tables, {"accuracy": bars}, [_NOTE, *findings, START_NOTE, note_on(found.data)])
+    return Page(tables, {"accuracy": bars}, [_NOTE, *findings, INITIALISATION_NOTE, note_on(found.data)])
 
 
 _NOTE = f"""No method sees the class of a row that is to be told. Most see the data alone, one fit for all rows, and
@@ -98,7 +104,7 @@ the others have two dimensions."""
 _CHANCE = "A lead of less than three of its standard errors (±) may be chance, and so may any of a single seed."
 
 
-def _standing(found: Found, what: str, forms: Sequence[str]) -> str:
+def _standing(found: ExperimentResults, what: str, forms: Sequence[str]) -> str:
     """Say on how many sets ours is the best latent variable model, how far before whom, and behind whom elsewhere.
 
     Args:
@@ -126,7 +132,7 @@ class _Lead(NamedTuple):
     points: str
 
 
-def _lead(found: Found, data: str, forms: Sequence[str]) -> _Lead | None:
+def _lead(found: ExperimentResults, data: str, forms: Sequence[str]) -> _Lead | None:
     """Compare the best form of ours with the best of the others, over the seeds that every row with cells has."""
     rows = [f"{method}{form}" for method in _LATENT for form in forms]
     by_seed = _by_seed(found, data, {row: (row, "KNN") for row in rows})
@@ -143,7 +149,7 @@ def _lead(found: Found, data: str, forms: Sequence[str]) -> _Lead | None:
     return _Lead(data, form, rival, is_best, f"{abs(lead.mean()):.1f}{error} points")
 
 
-def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
+def _by_seed(found: ExperimentResults, data: str, numbers: Mapping[str, tuple[str, str]]) -> dict[str, list[float]]:
     """Give numbers, name -> (method, number), by seed: of the seeds that all of those have that were run at all."""
     told = {
         name: {r.cell.seed: r.numbers[number] for r in found.select(data, method) if number in r.numbers}
@@ -154,7 +160,7 @@ def _by_seed(found: Found, data: str, numbers: Mapping[str, tuple[str, str]]) ->
     return {name: [seeds[seed] for seed in common] for name, seeds in told.items()} if common else {}
 
 
-def _worth_of_classes(found: Found) -> str:
+def _worth_of_classes(found: ExperimentResults) -> str:
     """Say what the classes of other rows add to ours, by neighbours and by its own prediction."""
     with_classes, gains = f"{OURS}{_CLASSES}", []
     for data in found.data:
@@ -167,7 +173,7 @@ def _worth_of_classes(found: Found) -> str:
     return f"{text} {'; '.join(gains)}." if gains else ""
 
 
-EXPERIMENT = Experiment(
+HELD_OUT = Experiment(
     name="held-out",
     title="Classes that the model has not seen",
     source="""Not in the paper, in whose multi-view table the classes of test rows are inside the latents: accuracy in

@@ -1,4 +1,9 @@
-"""Running cells in parallel processes, keeping what has finished."""
+"""Running cells in parallel processes, keeping what has finished.
+
+A process that runs cells, a JSON line of its input each, for as long as the input is open.
+
+`python -m mvlvm.experiments.runner FOLDER` is started by `runner.py`.
+"""
 
 import json
 import os
@@ -6,21 +11,22 @@ import queue
 import subprocess
 import sys
 import threading
+import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import mvlvm
-from mvlvm.experiments.spec import Cell
-from mvlvm.experiments.store import DONE, FAILED, STOPPED, Record, Store, versions
-from mvlvm.experiments.worker import MARK
+from mvlvm.errors import ConvergenceWarning, ViewWarning
+from mvlvm.experiments.cells import DONE, FAILED, NOT_INSTALLED, STOPPED, Cell, CellRecord, CellStore, versions
 from mvlvm.records import choose_device, describe_machine
 
-Say = Callable[[Record], None]
-WORKER = "mvlvm.experiments.worker"
+Say = Callable[[CellRecord], None]
+WORKER = "mvlvm.experiments.runner"
 # Where the libraries of a cell read how many threads they may use.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 # What a process that has stopped talking is given to end by itself, so that its exit code can be told.
@@ -38,7 +44,7 @@ class Runner:
         limit_s: seconds after which a cell is stopped.
     """
 
-    store: Store
+    store: CellStore
     n_processes: int = 1
     n_threads: int = 1
     limit_s: float = 3600.0
@@ -59,7 +65,7 @@ class Runner:
         for cell in cells:
             waiting.put(cell)
         stop = threading.Event()
-        hands = [_Hand(self, waiting, stop, say) for _ in range(min(self.n_processes, len(cells)))]
+        hands = [_WorkerThread(self, waiting, stop, say) for _ in range(min(self.n_processes, len(cells)))]
         for hand in hands:
             hand.start()
         try:
@@ -75,7 +81,7 @@ class Runner:
                 raise hand.failure
 
 
-class _Hand(threading.Thread):
+class _WorkerThread(threading.Thread):
     """One process, and the cells it is given; a process that dies or takes too long is replaced."""
 
     def __init__(self, runner: Runner, waiting: "queue.SimpleQueue[Cell]", stop: threading.Event, say: Say) -> None:
@@ -115,7 +121,7 @@ class _Hand(threading.Thread):
         code, self.process = self.process.wait(), None
         return code
 
-    def _finish(self, cell: Cell) -> Record | None:
+    def _finish(self, cell: Cell) -> CellRecord | None:
         """Give the record of a cell; None if everything was stopped meanwhile."""
         self.process = self.process or _start(self.runner)
         process, late = self.process, threading.Event()
@@ -126,7 +132,7 @@ class _Hand(threading.Thread):
         finally:
             alarm.cancel()
         if line is not None:
-            return Record.from_json(json.loads(line))
+            return CellRecord.from_json(json.loads(line))
         if self.stop.is_set():
             return None
         with suppress(subprocess.TimeoutExpired):
@@ -136,9 +142,9 @@ class _Hand(threading.Thread):
             return self._lost(cell, STOPPED, f"stopped after {self.runner.limit_s:.0f} s")
         return self._lost(cell, FAILED, f"its process ended with {code}")
 
-    def _lost(self, cell: Cell, status: str, note: str) -> Record:
+    def _lost(self, cell: Cell, status: str, note: str) -> CellRecord:
         machine = describe_machine(choose_device("auto"))
-        return Record(cell=cell, status=status, seconds=0.0, machine=machine, versions=versions(), note=note)
+        return CellRecord(cell=cell, status=status, seconds=0.0, machine=machine, versions=versions(), note=note)
 
 
 def _start(runner: Runner) -> "subprocess.Popen[str]":
@@ -179,7 +185,7 @@ class Forecast:
         self._left, self._n_processes = Counter((cell.experiment, cell.method) for cell in cells), n_processes
         self._seconds: dict[tuple[str, str], list[float]] = {}
 
-    def take(self, record: Record) -> None:
+    def take(self, record: CellRecord) -> None:
         """Learn from a cell that has finished."""
         kind = record.cell.experiment, record.cell.method
         self._left[kind] -= 1
@@ -199,3 +205,57 @@ class Forecast:
         """The rest, as people say it."""
         minutes, seconds = divmod(round(self.seconds), 60)
         return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+# Other libraries print what they like; this line is ours.
+MARK = "mvlvm cell: "
+
+
+def work(cell: Cell, store: CellStore) -> CellRecord:
+    """Run a cell, keep its arrays, and give its record; whatever goes wrong is part of it."""
+    from mvlvm.experiments.catalogue import get_experiment
+
+    begin, status, numbers, note = time.perf_counter(), DONE, {}, ""
+    try:
+        with warnings.catch_warnings():
+            # fits of fixed length need not say so in every cell, nor constant pixels
+            for expected in (ConvergenceWarning, ViewWarning):
+                warnings.simplefilter("ignore", expected)
+            measured = get_experiment(cell.experiment).measure(cell)
+        numbers = {name: float(value) for name, value in measured.numbers.items()}
+        store.keep_arrays(cell, measured.arrays)
+    except ModuleNotFoundError as error:
+        status, note = NOT_INSTALLED, str(error)
+    except Exception as error:
+        status, note = FAILED, f"{type(error).__name__}: {error}"
+    seconds = round(time.perf_counter() - begin, 3)
+    machine = describe_machine(choose_device("auto"))
+    return CellRecord(
+        cell=cell, status=status, seconds=seconds, machine=machine, versions=versions(), numbers=numbers, note=note
+    )
+
+
+def main(folder: Path) -> None:
+    """Run the cells that come in, one after another."""
+    store = CellStore(folder)
+    for line in _lines():
+        record = work(Cell.from_json(json.loads(line)), store)
+        print(f"\n{MARK}{json.dumps(record.as_json(), allow_nan=True)}", flush=True)
+
+
+def _lines() -> Iterator[str]:
+    """Give lines as they come in; when there are no more, who asked is gone, and a cell that is being run is no use."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield lines.get()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

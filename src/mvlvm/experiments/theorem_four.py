@@ -9,11 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import plots
-from mvlvm.experiments.experiment import Experiment
-from mvlvm.experiments.found import Found, Spread
-from mvlvm.experiments.pages import Page
-from mvlvm.experiments.spec import Cell, Effort, Grid, Measured
-from mvlvm.experiments.tables import Measure, Table
+from mvlvm.experiments.cells import Cell, Effort, Grid, Measurement
+from mvlvm.experiments.experiment import Experiment, Page
+from mvlvm.experiments.result_tables import ExperimentResults, Measure, ResultTable, Spread
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral import (
@@ -46,7 +44,7 @@ _SHOWN = {
 }
 
 
-def measure(cell: Cell) -> Measured:
+def measure(cell: Cell) -> Measurement:
     """Draw points again and again, and take the error of every Gram matrix; all errors are shares of the norm of K."""
     X, density = _problem(_ROWS[cell.data], make_generator(cell.seed, Stream.INITIALISATION))
     K, n_points = ngsm_kernel(X, X, density), cell.where(_P)
@@ -54,7 +52,7 @@ def measure(cell: Cell) -> Measured:
     draws = make_generator(1000 * n_points + cell.seed, Stream.KERNEL)  # others for every number of points
     errors = np.array([_gram_error(X, K, density, n_points, draws) for _ in range(_DRAWS[cell.effort])]) / norm
     promised = gram_error_at_points(n_points, K, density.alpha, _CHANCE) / norm
-    return Measured({
+    return Measurement({
         _MEAN: float(errors.mean()), _MOST: float(np.quantile(errors, 1 - _CHANCE)), _PROMISED: promised,
         _SAFE: len(X) * float(density.alpha.sum()) / norm,
         _ASKED: float(points_for_gram_error(_ERROR * norm, K, density.alpha, _CHANCE)),
@@ -90,7 +88,7 @@ def _gram_error(
     return float(torch.linalg.eigvalsh(Phi @ Phi.T - K).abs().max())
 
 
-def write(found: Found) -> Page:
+def write(found: ExperimentResults) -> Page:
     """Give the curves of both, the slopes, and what was measured."""
     notes = [
         r"""Theorem 4 is about a probability, over the draw of the spectral points, with latents and kernel held fixed:
@@ -112,11 +110,11 @@ def write(found: Found) -> Page:
     return Page([_slopes(found), *(_errors(found, data) for data in found.data)] if found.done else [], figures, notes)
 
 
-def _points(found: Found, data: str) -> list[int]:
+def _points(found: ExperimentResults, data: str) -> list[int]:
     return sorted({int(record.cell.where(_P)) for record in found.select(data)})
 
 
-def _curves(found: Found) -> "Figure":
+def _curves(found: ExperimentResults) -> "Figure":
     curves, limits = {}, {}
     for data in found.data:
         points = _points(found, data)
@@ -130,13 +128,13 @@ def _curves(found: Found) -> "Figure":
     return plots.plot_curve_panels(curves, x="spectral points per mixture, P", y=y, log="xy", references=limits)
 
 
-def _there(found: Found, number: str, data: str, n_points: int) -> Spread:
+def _there(found: ExperimentResults, number: str, data: str, n_points: int) -> Spread:
     spread = found.spread(number, data, _FEATURES, {_P: n_points})
     assert spread is not None
     return spread
 
 
-def _slopes(found: Found) -> Table:
+def _slopes(found: ExperimentResults) -> ResultTable:
     """Give slopes on logarithmic axes, and the points that an error takes: means over seeds."""
     slope, points = Measure("slope", "", times=1.0, digits=3), Measure("points", "", times=1.0, digits=0)
     head = ["latents", *(f"slope: {name}" for name in _SHOWN.values()),
@@ -150,7 +148,7 @@ def _slopes(found: Found) -> Table:
         slopes = [_said(slope, [steep for steep, _ in fitted]) for fitted in lines.values()]
         seeds = len({record.cell.seed for record in found.select(data)})
         rows.append([data, *slopes, _said(points, asked, seeds), _said(points, needed)])
-    return Table(f"{found.experiment}-slopes", "Slopes, and numbers of points", [head, *rows])
+    return ResultTable(f"{found.experiment}-slopes", "Slopes, and numbers of points", [head, *rows])
 
 
 def _said(measure: Measure, values: Sequence[float], n_seeds: int | None = None) -> str:
@@ -160,7 +158,7 @@ def _said(measure: Measure, values: Sequence[float], n_seeds: int | None = None)
     return measure.text(Spread(float(np.mean(values)), float(np.std(values)), n_seeds or len(values)))
 
 
-def _lines(found: Found, data: str, number: str) -> list[tuple[float, float]]:
+def _lines(found: ExperimentResults, data: str, number: str) -> list[tuple[float, float]]:
     """Give slope and level of log error against log P for every seed that has at least two numbers of points."""
     by_seed: dict[int, dict[int, float]] = {}
     for record in found.select(data):
@@ -169,7 +167,7 @@ def _lines(found: Found, data: str, number: str) -> list[tuple[float, float]]:
     return [(float(steep), float(level)) for steep, level in fits]
 
 
-def _errors(found: Found, data: str) -> Table:
+def _errors(found: ExperimentResults, data: str) -> ResultTable:
     """Give all numbers of one set of latents."""
     error = Measure("error", "", times=1.0, digits=4)
     head = ["points, P", *_SHOWN.values(), "promised / measured", "draws beyond the promise"]
@@ -181,10 +179,10 @@ def _errors(found: Found, data: str) -> Table:
         beyond = sum(record.numbers["beyond"] * record.numbers["draws"] for record in records)
         ratio = f"{at[_PROMISED].mean / at[_MOST].mean:.1f}"
         rows.append([str(P), *(error.text(s) for s in at.values()), ratio, f"{beyond:.0f} of {draws:,.0f}"])
-    return Table(f"{found.experiment}-{_ROWS[data]}", f"Errors, {data}", [head, *rows])
+    return ResultTable(f"{found.experiment}-{_ROWS[data]}", f"Errors, {data}", [head, *rows])
 
 
-EXPERIMENT = Experiment(
+THEOREM_FOUR = Experiment(
     name="theorem-4",
     title="Theorem 4 and the error of random features",
     source="Theorem 4 of the paper, which bounds the error of the features' Gram matrix, beside the error measured.",

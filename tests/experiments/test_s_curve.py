@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from mvlvm.datasets import load
+from mvlvm.evaluation import affine_r2
+from mvlvm.experiments import s_curve
+from mvlvm.experiments.cells import Effort
+from mvlvm.experiments.s_curve import TOY, measure, write
+from tests.experiments.stored_results import cell_of, found_of
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    monkeypatch.setattr(s_curve, "_ROWS", {Effort.QUICK: 40})
+
+
+def test_pca_is_judged_by_its_latents_and_has_no_kernel():
+    measured = measure(cell_of(TOY, "RBF+Gibbs", "PCA", seed=3))
+    data = load("s-curve", kernels=["rbf", "gibbs"], n_samples=40, n_features=100, random_state=3)
+    assert set(measured.numbers) == {"R2"}
+    assert affine_r2(data.truth["latents"], measured.arrays["latents"].astype(float)) == pytest.approx(
+        measured.numbers["R2"], abs=1e-5
+    )
+    np.testing.assert_allclose(measured.arrays["true latents"], data.truth["latents"], rtol=1e-6)
+    np.testing.assert_allclose(measured.arrays["true kernel 2"], data.truth["kernels"]["view2"], rtol=1e-5, atol=1e-7)
+
+
+def test_our_kernels_are_correlated_with_the_true_ones_of_their_own_views(monkeypatch):
+    monkeypatch.setattr("mvlvm.experiments.paper_methods._QUICK", {"NG-MVLVM": {"max_iter": 30, "tol": 0.0}})
+    measured = measure(cell_of(TOY, "RBF+Gibbs", "NG-MVLVM"))
+    above = np.triu_indices(40, k=1)
+    for view in (1, 2):
+        true, learned = (measured.arrays[f"{kind} kernel {view}"][above] for kind in ("true", "learned"))
+        assert np.corrcoef(true, learned)[0, 1] == pytest.approx(measured.numbers[f"kernel {view}"], abs=1e-4)
+    assert measured.numbers["R2"] > 0.5
+
+
+def made_up(method, r2, kernels=None, seed=0):
+    rng = np.random.default_rng(seed)
+    X, K = rng.normal(size=(12, 2)), np.eye(12)
+    arrays = {"latents": X, "true latents": X, "angle": np.arange(12.0), "true kernel 1": K, "true kernel 2": K}
+    numbers = {"R2": r2}
+    for view, correlation in enumerate(kernels or (), 1):
+        numbers[f"kernel {view}"] = correlation
+        arrays[f"learned kernel {view}"] = K
+    return cell_of(TOY, "RBF+RBF", method, seed=seed), numbers, arrays
+
+
+def test_the_table_has_the_best_in_bold_and_dashes_for_who_has_no_kernel(tmp_path):
+    found = found_of(TOY, tmp_path, [made_up("PCA", 0.95), made_up("NG-MVLVM", 0.9, (0.7, 0.8))])
+    page = write(found)
+    assert [row[1:] for row in page.tables[0].rows[1:]] == [
+        ["0.900 (1)", "**0.700 (1)**", "**0.800 (1)**"], ["**0.950 (1)**", "-", "-"],
+    ]  # fmt: skip
+
+
+def test_the_figure_shows_the_truth_and_every_method_of_the_first_seed(tmp_path):
+    results = [made_up("NG-MVLVM", 0.25, (0.7, 0.8), seed=1), made_up("NG-MVLVM", 0.9, (0.7, 0.8)),
+               made_up("PCA", 0.95)]  # fmt: skip
+    (figure,) = write(found_of(TOY, tmp_path, results)).figures.values()
+    names = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
+    assert names == ["truth", "NG-MVLVM", "PCA"]
+    titles = " ".join(axes.get_title() for axes in figure.axes)
+    assert [score in titles for score in ("0.900", "0.950", "0.250")] == [True, True, False]
