@@ -1,6 +1,18 @@
-"""The leading directions of matrices side by side, which are never put into one."""
+r"""Leading singular vectors of large matrices by block power iteration with oversampling.
 
-from collections.abc import Sequence
+Starting from a random M x k matrix V, the iteration
+
+    V <- qr(Z' Z V)
+
+converges to the span of the leading right singular vectors of the N x M matrix Z. In each iteration the component of
+V outside the span of the first n singular vectors shrinks by the factor $(s_{k+1} / s_n)^2$, where k > n is the number
+of columns of V (Halko, Martinsson and Tropp, 2011). The draws have a fixed seed, so results are repeatable.
+
+Two matrices occur: the scaled views side by side (`ConcatenatedMatrix`, left singular vectors, for initial latents), and
+a single view (`right_singular_vectors`, for its compression).
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,43 +22,94 @@ from torch import Tensor
 from mvlvm.linalg.gram import add_lower_gram
 from mvlvm.row_blocks import row_blocks
 
-# Beyond this size a Gram matrix and its eigenvectors cost more than what is wanted of them.
-_LARGEST_GRAM = 2000
-# Directions are then found by multiplying random ones with the matrix and back, so many times, and so many more than
-# are wanted. At every turn what is foreign in them falls by the square of the ratio of singular values, that of the
-# first direction beyond the spare ones to that of the last wanted.
-_N_TURNS, _N_SPARE = 8, 10
+# Up to this size singular vectors come from the eigendecomposition of a Gram matrix, which is faster and exact.
+_MAX_GRAM_SIZE = 2000
+# Iterations and extra columns for the left singular vectors of initial latents, which need few digits.
+_N_ITER, _N_OVERSAMPLES = 8, 10
+# Two iterations are enough for a compression: any orthonormal basis is valid, a good one only leaves less energy out.
+_N_ITER_RIGHT = 2
+# Rows per product of the right singular vectors.
+_ROWS_PER_BLOCK = 8192
+
+
+def power_iteration(
+    multiply: Callable[[Float[Tensor, "M k"]], Float[Tensor, "M k"]],
+    V: Float[Tensor, "M k"],
+    *,
+    n_iter: int,
+) -> Float[Tensor, "M k"]:
+    """Return an orthonormal M x k basis of the approximate leading eigenspace of a symmetric operator.
+
+    Args:
+        multiply: the product of the operator, Z' Z up to a change of basis, with an M x k matrix.
+        V: the matrix to start from, see `random_matrix`.
+        n_iter: the number of iterations, at least one.
+    """
+    for _ in range(n_iter):
+        V = torch.linalg.qr(multiply(V)).Q
+    return V
+
+
+def random_matrix(n_rows: int, n_columns: int, dtype: torch.dtype, seed: int = 0) -> Float[Tensor, "M k"]:
+    """Return a standard normal matrix, drawn on the CPU so that all devices get the same."""
+    return torch.randn((n_rows, n_columns), generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def right_singular_vectors(
+    Y: Float[Tensor, "N M"], n: int, dtype: torch.dtype
+) -> tuple[Float[Tensor, "M n"], Float[Tensor, " n"]]:
+    """Return the approximate leading right singular vectors, (M, n), and squared singular values in ascending order.
+
+    Args:
+        Y: the matrix; products are computed in blocks of rows.
+        n: the number of vectors. The last ones are inaccurate, as there is no oversampling.
+        dtype: the dtype of products; sums over blocks of the n x n Gram matrix are float64.
+    """
+    blocks = Y.split(_ROWS_PER_BLOCK)
+
+    def multiply(V: Float[Tensor, "M n"]) -> Float[Tensor, "M n"]:
+        return torch.as_tensor(sum(block.to(dtype).T @ (block.to(dtype) @ V) for block in blocks))
+
+    V = power_iteration(multiply, random_matrix(Y.shape[1], n, dtype).to(Y.device), n_iter=_N_ITER_RIGHT)
+    gram = torch.zeros((n, n), dtype=torch.float64, device=Y.device)
+    for block in blocks:
+        projected = block.to(dtype) @ V
+        gram += projected.T @ projected
+    squared_singular_values, rotation = torch.linalg.eigh(gram)
+    return V @ rotation.to(dtype), squared_singular_values
 
 
 @dataclass(frozen=True)
 class ConcatenatedMatrix:
-    """The N x M matrix Z = [c_1 Y_1, c_2 Y_2, ...].
+    """The N x M matrix Z = [c_1 Y_1, c_2 Y_2, ...], which is never formed.
 
     Attributes:
-        parts: the Y.
-        factors: the c.
+        parts: the matrices Y.
+        factors: the numbers c.
     """
 
     parts: Sequence[Float[Tensor, "N _"]]
     factors: Sequence[float]
 
     def left_singular_vectors(self, n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
-        """Give the first left singular vectors and values; n, or as many as there are."""
+        """Return the leading left singular vectors, (N, n), and singular values, (n,); fewer if min(N, M) < n."""
         N, M = len(self.parts[0]), sum(self._widths)
-        if min(N, M) > _LARGEST_GRAM:
-            return self._by_turns(n)
+        if min(N, M) > _MAX_GRAM_SIZE:
+            return self._randomized(n)
         values, vectors = torch.linalg.eigh(self._outer_gram() if N <= M else self._inner_gram())
         values, vectors = values.flip(0)[:n].clamp_min(0).sqrt(), vectors.flip(1)[:, :n]
         left = vectors if N <= M else self._times(vectors) / values.clamp_min(torch.finfo(values.dtype).tiny)
         return left, values
 
-    def _by_turns(self, n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
-        """Give them to the precision that a start needs, by block power iteration from random directions."""
-        draws = torch.randn((sum(self._widths), n + _N_SPARE), generator=torch.Generator().manual_seed(0))
-        V = draws.to(self.parts[0])
-        for _ in range(_N_TURNS):
-            U = torch.linalg.qr(self._times(V)).Q
-            V = torch.linalg.qr(self._transposed_times(U)).Q
+    def _randomized(self, n: int) -> tuple[Float[Tensor, "N n"], Float[Tensor, " n"]]:
+        """Return approximate left singular vectors and values by block power iteration with oversampling."""
+
+        def multiply(V: Float[Tensor, "M k"]) -> Float[Tensor, "M k"]:
+            # orthonormalised in between, because squared singular values would cost half of the digits of float32
+            return self._transposed_times(torch.linalg.qr(self._times(V)).Q)
+
+        V = random_matrix(sum(self._widths), n + _N_OVERSAMPLES, torch.float32).to(self.parts[0])
+        V = power_iteration(multiply, V, n_iter=_N_ITER)
         left, values, _ = torch.linalg.svd(self._times(V), full_matrices=False)
         return left[:, :n], values[:n]
 
@@ -62,7 +125,7 @@ class ConcatenatedMatrix:
         return gram
 
     def _inner_gram(self) -> Float[Tensor, "M M"]:
-        """Give the lower half of Z' Z, which is all that is read of it."""
+        """Return the lower triangle of Z' Z, the only part that `eigh` reads."""
         M = sum(self._widths)
         gram = self.parts[0].new_zeros((M, M), dtype=torch.float64)
         for rows in row_blocks(len(self.parts[0]), M):

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mvlvm.evidence.collapsed_blocked import Target
 from mvlvm.linalg.gram import round_to_tf32, supports_tf32
+from mvlvm.linalg.randomized_svd import right_singular_vectors
 
 # What may be cut by default, as a share of the noise's energy N M s.
 AUTO_SHARE = 0.1
@@ -63,7 +64,7 @@ def find_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
     N, M = Y.shape
     total = energy_of(Y)
     if min(N, M) > _MOST_EXACT:
-        basis, energy = _sketched(Y, dtype)
+        basis, energy = right_singular_vectors(Y, _SKETCH, dtype)
     elif M <= N:
         energy, basis = torch.linalg.eigh(_gram(Y, dtype))
     else:
@@ -85,21 +86,6 @@ def _gram(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Float[Tensor, "M M"]:
         part = block.to(dtype)
         total += part.T @ part
     return total
-
-
-def _sketched(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> tuple[Float[Tensor, "M R"], Float[Tensor, " R"]]:
-    """Find the leading directions from a random sketch, sharpened by one product with Y' Y; the same every time."""
-    generator = torch.Generator().manual_seed(0)
-    sketch = torch.randn((Y.shape[1], _SKETCH), generator=generator, dtype=dtype).to(Y.device)
-    for _ in range(2):
-        sketch = sum(block.to(dtype).T @ (block.to(dtype) @ sketch) for block in Y.split(_ROWS))
-        sketch = torch.linalg.qr(torch.as_tensor(sketch)).Q
-    small = torch.zeros((_SKETCH, _SKETCH), dtype=torch.float64, device=Y.device)
-    for block in Y.split(_ROWS):
-        part = block.to(dtype) @ sketch
-        small += part.T @ part
-    energy, turn = torch.linalg.eigh(small)
-    return sketch @ turn.to(dtype), energy
 
 
 class Compressed:
