@@ -44,11 +44,11 @@ SENTENCES = [
     (
         "negative-binomial",
         changed(DATA["reads"], 1.5),
-        r"'y' must hold counts.*not whole, the first, 1.5, in row 3, col",
+        r"'y' must hold counts.*not integers, the first, 1.5, in row 3, col",
     ),
-    ("bernoulli", changed(DATA["marks"], 2), r"'y' must hold two values to be bernoulli.*Got 3: 0, 1, 2"),
-    ("bernoulli", np.ones((N, 2)), r"'y' is constant: none of its 2 columns varies, so it tells nothing as bernoulli"),
-    ("categorical", np.ones((N, 1)), r"'y' must have at least two classes. Got one, 1, in every row"),
+    ("bernoulli", changed(DATA["marks"], 2), r"'y' must hold two distinct values to be bernoulli.*Got 3: 0, 1, 2"),
+    ("bernoulli", np.ones((N, 2)), r"'y' is constant: none of its 2 columns varies, so it is uninformative as bern"),
+    ("categorical", np.ones((N, 1)), r"'y' must have at least two classes. Got one, 1, in every observed row"),
     ("categorical", np.array(["a"] * N, dtype=object), r"'y' must have at least two classes. Got one, 'a'"),
     ("categorical", DATA["size"], r"'y' must be one column of classes, or one-hot"),
     ("categorical", np.arange(N)[:, None], r"'y' must have at least 2 rows per class on average.*Got 40 classes in 40"),
@@ -91,7 +91,7 @@ def test_a_column_of_whole_numbers_can_be_classes():
     assert set(filled[:3, 0]) <= {10, 20, 40}
     assert est.sample(20)["y"].shape == (20, 1)
     assert set(est.sample(200)["y"].ravel()) <= {10, 20, 40}
-    with pytest.raises(ViewError, match=r"'y' must hold classes that training has seen. Got 30.*10, 20, 40"):
+    with pytest.raises(ViewError, match=r"'y' must hold classes that occur in training. Got 30.*10, 20, 40"):
         est.transform({"y": np.array([[30], [10]])})
 
 
@@ -234,7 +234,7 @@ def test_new_rows_of_a_class_without_training_rows_are_refused(columns, called):
         )
     new = {"size": DATA["size"][:2], "kind": rows([0, 3])}
     for ask in (est.transform, est.score, lambda views: est.score(views, target="kind")):
-        with pytest.raises(ViewError, match=f"'kind' must hold classes that training has seen. Got {called}, which no"):
+        with pytest.raises(ViewError, match=f"'kind' must hold classes that occur in training. Got {called}, which no"):
             ask(new)
 
 

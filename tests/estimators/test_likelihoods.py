@@ -227,13 +227,13 @@ def test_a_fit_is_written_into_a_mudata(est, tmp_path):
 
 
 def test_new_rows_with_what_training_has_not_seen_are_refused(est, new):
-    with pytest.raises(ViewError, match=r"View 'kind' must hold classes that training has seen. Got 'never'"):
+    with pytest.raises(ViewError, match=r"View 'kind' must hold classes that occur in training. Got 'never'"):
         est.transform({**new, "kind": np.array(["never"] + ["late"] * 9, dtype=object)})
-    with pytest.raises(ViewError, match=r"View 'marks' must hold values that training has seen. Got 2"):
+    with pytest.raises(ViewError, match=r"View 'marks' must hold values that occur in training. Got 2"):
         est.transform({**new, "marks": new["marks"] + 1})
     with pytest.raises(ViewError, match="View 'cells' must hold counts"):
         est.transform({**new, "cells": -1 - new["cells"]})
-    with pytest.raises(ViewError, match="View 'reads' must hold counts.*not whole"):
+    with pytest.raises(ViewError, match="View 'reads' must hold counts.*not integers"):
         est.score({**new, "reads": new["reads"] + 0.5})
 
 
@@ -264,7 +264,7 @@ class TestSmallFits:
             "marks": "bernoulli", "reads": "negative-binomial", "kind": "categorical",
         }  # fmt: skip
         assert est.likelihood_["cells"] in ("poisson", "negative-binomial")
-        assert "View 'marks': bernoulli (two values only, 0 and 1)" in capsys.readouterr().out
+        assert "View 'marks': bernoulli (two distinct values, 0 and 1)" in capsys.readouterr().out
 
     def test_stationary_kernels_and_private_dimensions_work_too(self, views, new):
         est = MVARFLVM(likelihood=LIKELIHOODS, **QUICK).fit(views)

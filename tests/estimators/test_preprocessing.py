@@ -148,6 +148,6 @@ def test_a_class_of_rows_of_no_weight_alone_is_refused(data):
     weight[:3] = 0.0
     with (
         pytest.warns(ViewWarning, match="constant"),
-        pytest.raises(ViewError, match="'kind' must hold classes that training has seen. Got 'never'"),
+        pytest.raises(ViewError, match="'kind' must hold classes that occur in training. Got 'never'"),
     ):
         NGMVLVM(**QUICK).fit({"a": data["a"], "kind": kind}, sample_weight=weight)

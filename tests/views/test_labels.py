@@ -229,10 +229,10 @@ def new_message(labels):
 
 def test_a_class_that_training_has_not_seen_is_named():
     assert new_message(["a", "d", None, "e", "d"]) == (
-        "View 'label' must hold classes that training has seen. Got 'd', 'e'. The known ones are 'a', 'b', 'c'. "
-        "Put NaN or None where a class is not known, or fit again with such rows."
+        "View 'label' must hold classes that occur in training. Got 'd', 'e'. The known classes are 'a', 'b', 'c'. "
+        "Use NaN or None where the class is unknown, or fit again with such rows."
     )
-    assert "Got 1. The known ones are 'a', 'b', 'c'." in new_message(np.array([1]))
+    assert "Got 1. The known classes are 'a', 'b', 'c'." in new_message(np.array([1]))
 
 
 def test_new_labels_must_be_one_column():

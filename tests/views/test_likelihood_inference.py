@@ -1,9 +1,4 @@
-"""What a view holds, as a statistician would say.
-
-A view that cannot be what its likelihood says gets one sentence.
-
-What a user asks for, and what the views get.
-"""
+"""Inference of likelihoods from data, and checks that views lie in the support of their likelihoods."""
 
 import re
 
@@ -12,8 +7,9 @@ import pytest
 
 from mvlvm import ViewError, datasets
 from mvlvm.datasets.registry import REGISTRY
+from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.views import as_views
-from mvlvm.views.likelihood_inference import LIKELIHOODS, check_support, infer_likelihood, resolve_likelihoods
+from mvlvm.views.likelihood_inference import check_support, infer_likelihood, resolve_likelihoods
 from mvlvm.views.sparse import is_sparse
 from tests.datasets.at_hand import need
 
@@ -24,12 +20,12 @@ LABELS = CLASS.astype(float)[:, None]
 ONE_HOT = np.eye(5)[CLASS]
 NORMAL = RNG.normal(size=(200, 8))
 SPIKES = np.where(RNG.random((200, 8)) < 0.02, 30.0, 1.0)
-GUESSES = {
+INFERRED = {
     "normal": (NORMAL, "gaussian"),
     "clusters": (NORMAL + 8 * RNG.integers(3, size=(200, 1)), "gaussian"),
     "exponential": (RNG.exponential(size=(500, 8)), "gaussian"),
-    "rounded, with signs": (np.rint(5 * NORMAL), "gaussian"),
-    "zeros beside lognormals, as tf-idf": (
+    "rounded, positive and negative": (np.rint(5 * NORMAL), "gaussian"),
+    "zeros and lognormals, as in tf-idf": (
         np.where(RNG.random((300, 20)) < 0.6, 0, RNG.lognormal(size=(300, 20))),
         "gaussian",
     ),
@@ -50,45 +46,45 @@ GUESSES = {
     "many counts": (RNG.poisson(100, size=(500, 20)), "poisson"),
     "one column of counts": (RNG.poisson(30, size=(200, 1)), "poisson"),
     "dispersed counts": (RNG.negative_binomial(3, 0.05, size=(400, 20)), "negative-binomial"),
-    "counts that follow a latent": (
+    "counts that depend on a latent": (
         RNG.poisson(np.exp(4 + 0.5 * np.sin(X @ RNG.normal(size=(2, 30))))),
         "negative-binomial",
     ),
     "counts in clusters": (RNG.poisson(RNG.lognormal(3, 1, size=(5, 30))[CLASS]), "negative-binomial"),
     "grey levels": (np.clip(RNG.normal(120, 80, size=(200, 50)), 0, 255).round(), "gaussian"),
-    "grey levels that reach no end": (RNG.normal(120, 20, size=(200, 50)).clip(1, 250).round(), "gaussian"),
+    "grey levels within their range": (RNG.normal(120, 20, size=(200, 50)).clip(1, 250).round(), "gaussian"),
     "ratings": (RNG.integers(1, 6, size=(100, 8)), "gaussian"),
-    "three steps": (RNG.integers(1, 4, size=(100, 8)), "gaussian"),
+    "three ratings": (RNG.integers(1, 4, size=(100, 8)), "gaussian"),
     "constant": (np.ones((20, 3)), "gaussian"),
 }
 
 
-@pytest.mark.parametrize("case", GUESSES)
-def test_a_likelihood_is_guessed_with_a_reason(case):
-    Y, expected = GUESSES[case]
-    guess = infer_likelihood(np.asarray(Y, dtype=np.float64))
-    assert guess.likelihood == expected
+@pytest.mark.parametrize("case", INFERRED)
+def test_the_likelihood_is_inferred_with_a_reason(case):
+    Y, expected = INFERRED[case]
+    inferred = infer_likelihood(np.asarray(Y, dtype=np.float64))
+    assert inferred.likelihood == expected
     assert expected in LIKELIHOODS
-    assert 0 < len(guess.reason) < 80
+    assert 0 < len(inferred.reason) < 80
 
 
-@pytest.mark.parametrize("case", GUESSES)
-def test_rows_that_are_missing_do_not_change_the_guess(case):
-    Y, expected = GUESSES[case]
-    gappy = np.vstack([np.asarray(Y, dtype=np.float64), np.full((7, np.shape(Y)[1]), np.nan)])
-    assert infer_likelihood(gappy).likelihood == expected
+@pytest.mark.parametrize("case", INFERRED)
+def test_missing_rows_do_not_influence_the_inferred_likelihood(case):
+    Y, expected = INFERRED[case]
+    with_missing = np.vstack([np.asarray(Y, dtype=np.float64), np.full((7, np.shape(Y)[1]), np.nan)])
+    assert infer_likelihood(with_missing).likelihood == expected
 
 
-def test_a_column_that_was_never_seen_does_not_matter():
+def test_an_unobserved_column_does_not_influence_the_inferred_likelihood():
     Y = np.column_stack([RNG.poisson(5, size=(300, 4)), np.full(300, np.nan)])
     assert infer_likelihood(Y).likelihood == "poisson"
 
 
-def test_the_reason_names_the_values():
-    assert infer_likelihood(np.where(NORMAL > 0, 5.0, 9.0)).reason == "two values only, 5 and 9"
+def test_the_reason_states_the_values():
+    assert infer_likelihood(np.where(NORMAL > 0, 5.0, 9.0)).reason == "two distinct values, 5 and 9"
     assert infer_likelihood(ONE_HOT).reason == "one-hot rows, 5 classes"
-    ratings = np.asarray(GUESSES["ratings"][0], dtype=np.float64)
-    assert infer_likelihood(ratings).reason == "whole numbers on a scale that ends at 5"
+    ratings = np.asarray(INFERRED["ratings"][0], dtype=np.float64)
+    assert infer_likelihood(ratings).reason == "integers on a bounded scale with maximum 5"
 
 
 REAL = [
@@ -114,22 +110,22 @@ REAL_WITH_NEEDS = [pytest.param(*case, marks=need(*REGISTRY[case[0]].files)) for
 
 
 @pytest.mark.parametrize(("name", "view", "expected"), REAL_WITH_NEEDS)
-def test_real_views_are_what_they_are_known_to_be(name, view, expected):
+def test_the_likelihoods_of_real_data_sets_are_inferred_correctly(name, view, expected):
     Y = datasets.load(name)[view]
     assert infer_likelihood(np.asarray(Y.toarray() if is_sparse(Y) else Y, dtype=np.float64)).likelihood == expected
 
 
 @need(*REGISTRY["mfeat"].files)
-def test_labels_of_a_data_set_are_classes_in_both_forms():
+def test_labels_of_a_data_set_are_categorical_both_one_hot_and_as_a_column():
     data = datasets.load("mfeat", with_labels_as_view=True)
     assert infer_likelihood(data["label"]).likelihood == "categorical"
     assert infer_likelihood(data.labels.astype(float)[:, None]).likelihood == "categorical"
 
 
 COUNTS = np.arange(12.0).reshape(4, 3)
-ONE_HOT_values = np.eye(3)[[0, 1, 2, 0]]
-LABELS_values = np.array([[1.0], [2.0], [1.0], [2.0]])
-GAP = np.array([[0.0, 1.0], [np.nan, 0.0], [np.nan, np.nan], [1.0, 1.0]])
+FOUR_ONE_HOT = np.eye(3)[[0, 1, 2, 0]]
+FOUR_LABELS = np.array([[1.0], [2.0], [1.0], [2.0]])
+BINARY = np.array([[0.0, 1.0], [np.nan, 0.0], [np.nan, np.nan], [1.0, 1.0]])
 
 
 def message(Y, likelihood, classes=None):
@@ -143,82 +139,83 @@ def message(Y, likelihood, classes=None):
     [
         (COUNTS, "poisson"),
         (COUNTS, "negative-binomial"),
-        (GAP, "bernoulli"),
-        (GAP * 4 + 5, "bernoulli"),
-        (GAP, "poisson"),
-        (ONE_HOT_values, "categorical"),
-        (np.vstack([ONE_HOT_values, np.full((1, 3), np.nan)]), "categorical"),
-        (LABELS_values, "categorical"),
+        (BINARY, "bernoulli"),
+        (BINARY * 4 + 5, "bernoulli"),
+        (BINARY, "poisson"),
+        (FOUR_ONE_HOT, "categorical"),
+        (np.vstack([FOUR_ONE_HOT, np.full((1, 3), np.nan)]), "categorical"),
+        (FOUR_LABELS, "categorical"),
         (COUNTS - 0.5, "gaussian"),
         (COUNTS - 0.5, "student-t"),
     ],
 )
-def test_good_values_pass(Y, likelihood):
+def test_entries_in_the_support_are_accepted(Y, likelihood):
     check_support("x", Y, likelihood)
 
 
 @pytest.mark.parametrize("likelihood", ["poisson", "negative-binomial"])
-def test_what_is_no_count_is_counted_and_shown(likelihood):
+def test_the_number_and_position_of_entries_that_are_not_counts_are_reported(likelihood):
     negative = np.where(COUNTS > 9, -2.0, COUNTS)
     assert message(negative, likelihood) == (
         f"View 'x' must hold counts, 0, 1, 2, ..., to be {likelihood}. Got 2 entries that are negative, the first, -2, "
-        "in row 3, column 1. Give raw counts, or likelihood 'gaussian' for measurements and for logarithms of counts."
+        "in row 3, column 1. Pass raw counts, or use likelihood 'gaussian' for measurements and for logarithms of "
+        "counts."
     )
     fractional = np.where(COUNTS == 5, 2.5, COUNTS)
-    assert "Got 1 entries that are not whole, the first, 2.5, in row 1, column 2." in message(fractional, likelihood)
+    assert "Got 1 entries that are not integers, the first, 2.5, in row 1, column 2." in message(fractional, likelihood)
     assert message(np.full((3, 2), 4.0), likelihood).startswith("View 'x' is constant: none of its 2 columns varies")
 
 
-def test_bernoulli_needs_two_values():
+def test_a_bernoulli_view_has_two_distinct_values():
     assert message(COUNTS, "bernoulli") == (
-        "View 'x' must hold two values to be bernoulli, such as 0 and 1. Got 12: 0, 1, 2, 3, 4, .... "
-        "Set a threshold, for example Y > 0.5, or give it another likelihood."
+        "View 'x' must hold two distinct values to be bernoulli, such as 0 and 1. Got 12: 0, 1, 2, 3, 4, .... "
+        "Apply a threshold, for example Y > 0.5, or use another likelihood."
     )
-    assert message(np.ones((3, 2)), "bernoulli").endswith("so it tells nothing as bernoulli. Leave the view out.")
+    assert message(np.ones((3, 2)), "bernoulli").endswith("so it is uninformative as bernoulli. Leave the view out.")
 
 
-def test_bernoulli_columns_may_be_constant_if_the_view_is_not():
+def test_columns_of_a_bernoulli_view_may_be_constant_if_the_view_is_not():
     check_support("x", np.array([[0.0, 1.0], [0.0, 1.0]]), "bernoulli")
 
 
-def test_a_single_class_is_refused_by_its_name():
-    single = "View 'x' must have at least two classes. Got one, {}, in every row where it is observed."
+def test_a_view_with_a_single_class_is_rejected_with_the_name_of_the_class():
+    single = "View 'x' must have at least two classes. Got one, {}, in every observed row."
     assert message(np.full((3, 1), 7.0), "categorical").startswith(single.format("7"))
     assert message(np.zeros((3, 1)), "categorical", ("cat",)).startswith(single.format("'cat'"))
     assert message(np.eye(3)[[1, 1, 1]], "categorical").startswith(single.format("column 1"))
 
 
-def test_rows_that_are_not_one_hot_are_counted_and_shown():
-    wrong = ONE_HOT_values.copy()
+def test_the_number_and_first_of_rows_that_are_not_one_hot_are_reported():
+    wrong = FOUR_ONE_HOT.copy()
     wrong[2], wrong[3, 1] = [0.5, 0.5, 0.0], 1.0
     assert message(wrong, "categorical") == (
-        "Every row of view 'x' must have a one and else zeros to be categorical, or be NaN throughout. Got 2 rows that "
-        "have not, the first is row 2: 0.5, 0.5, 0. Correct them, or set them to NaN."
+        "Every row of view 'x' must be one-hot to be categorical, or NaN in all columns if it is missing. Got 2 other "
+        "rows, the first is row 2: 0.5, 0.5, 0. Correct them, or set them to NaN."
     )
 
 
-def test_a_one_hot_row_with_a_gap_is_refused():
-    wrong = ONE_HOT_values.copy()
+def test_a_partly_missing_one_hot_row_is_rejected():
+    wrong = FOUR_ONE_HOT.copy()
     wrong[1, 0] = np.nan
     assert "the first is row 1: nan, 1, 0." in message(wrong, "categorical")
 
 
-def test_several_columns_of_classes_are_no_categorical_view():
+def test_several_columns_of_classes_are_rejected():
     assert message(COUNTS, "categorical") == (
-        "View 'x' must be one column of classes, or one-hot, to be categorical. Got 3 columns, and no row with a one "
-        "and else zeros. Give every column as a view of its own, or give the view another likelihood."
+        "View 'x' must be one column of classes, or one-hot, to be categorical. Got 3 columns and no one-hot row. "
+        "Pass every column as a separate view, or use another likelihood."
     )
 
 
-def test_an_identifier_is_no_class():
+def test_a_column_of_identifiers_is_rejected():
     assert message(np.arange(7.0)[:, None], "categorical") == (
-        "View 'x' must have at least 2 rows per class on average to be categorical. Got 7 classes in 7 rows, as an "
-        "identifier has. Leave the view out, merge classes, or give numbers that measure something as a matrix, "
+        "View 'x' must have at least 2 rows per class on average to be categorical. Got 7 classes in 7 rows, which "
+        "looks like an identifier. Leave the view out, merge classes, or pass measurements as a matrix, "
         "view.reshape(-1, 1)."
     )
 
 
-def test_an_unknown_likelihood_gets_the_list_of_known_ones():
+def test_check_support_lists_the_known_likelihoods():
     known = (
         "likelihood must be one of 'gaussian', 'student-t', 'bernoulli', 'poisson', 'negative-binomial', "
         "'categorical'. Got 'nb'."
@@ -227,48 +224,48 @@ def test_an_unknown_likelihood_gets_the_list_of_known_ones():
         check_support("x", COUNTS, "nb")
 
 
-COUNTS_resolving = RNG.poisson(5, size=(60, 4))
+RANDOM_COUNTS = RNG.poisson(5, size=(60, 4))
 TEXT = np.array(["a", "b", "c"] * 20)
-VIEWS = as_views({"counts": COUNTS_resolving, "real": RNG.normal(size=(60, 3)), "label": TEXT})
+VIEWS = as_views({"counts": RANDOM_COUNTS, "real": RNG.normal(size=(60, 3)), "label": TEXT})
 
 
 def likelihoods(asked, views=VIEWS):
-    return {name: guess.likelihood for name, guess in resolve_likelihoods(asked, views).items()}
+    return {name: inferred.likelihood for name, inferred in resolve_likelihoods(asked, views).items()}
 
 
-def test_labels_are_categorical_whatever_all_views_are_to_be():
+def test_label_views_are_categorical_whatever_the_likelihood_of_all_views():
     assert likelihoods("gaussian") == {"counts": "gaussian", "real": "gaussian", "label": "categorical"}
     assert likelihoods("student-t") == {"counts": "student-t", "real": "student-t", "label": "categorical"}
 
 
-def test_auto_is_guessed_with_a_reason():
+def test_auto_is_inferred_with_a_reason():
     assert likelihoods("auto") == {"counts": "poisson", "real": "gaussian", "label": "categorical"}
-    reasons = {name: guess.reason for name, guess in resolve_likelihoods("auto", VIEWS).items()}
+    reasons = {name: inferred.reason for name, inferred in resolve_likelihoods("auto", VIEWS).items()}
     assert reasons["label"] == "labels, 3 classes"
     assert reasons["counts"].startswith("counts whose variance is")
-    assert resolve_likelihoods("gaussian", VIEWS)["real"].reason == "as asked"
+    assert resolve_likelihoods("gaussian", VIEWS)["real"].reason == "as specified"
 
 
-def test_every_view_can_have_its_own():
+def test_every_view_can_have_a_different_likelihood():
     asked = {"counts": "negative-binomial", "real": "auto", "label": "categorical"}
     assert likelihoods(asked) == {"counts": "negative-binomial", "real": "gaussian", "label": "categorical"}
 
 
-def test_labels_cannot_be_something_else_by_name():
+def test_a_label_view_rejects_another_likelihood_specified_by_name():
     asked = {"counts": "auto", "real": "auto", "label": "gaussian"}
     with pytest.raises(ViewError) as caught:
         resolve_likelihoods(asked, VIEWS)
     assert str(caught.value) == (
         "View 'label' holds labels and must be categorical. Got likelihood 'gaussian' for it. "
-        "Give 'categorical' or 'auto'."
+        "Use 'categorical' or 'auto'."
     )
-    numbers = as_views({"counts": COUNTS_resolving, "label": np.arange(60) % 3})
-    with pytest.raises(ViewError, match=r"'auto', or give its numbers as a matrix, view.reshape\(-1, 1\)\.$"):
+    numbers = as_views({"counts": RANDOM_COUNTS, "label": np.arange(60) % 3})
+    with pytest.raises(ViewError, match=r"'auto', or pass its numbers as a matrix, view.reshape\(-1, 1\)\.$"):
         resolve_likelihoods({"counts": "auto", "label": "poisson"}, numbers)
 
 
-def test_two_classes_may_be_called_bernoulli():
-    flags = as_views({"counts": COUNTS_resolving, "flag": RNG.random(60) > 0.5})
+def test_a_label_view_with_two_classes_accepts_bernoulli():
+    flags = as_views({"counts": RANDOM_COUNTS, "flag": RNG.random(60) > 0.5})
     assert likelihoods({"counts": "poisson", "flag": "bernoulli"}, flags)["flag"] == "categorical"
     with pytest.raises(
         ViewError, match="View 'label' holds labels and must be categorical. Got likelihood 'bernoulli'"
@@ -276,23 +273,23 @@ def test_two_classes_may_be_called_bernoulli():
         resolve_likelihoods({"counts": "auto", "real": "auto", "label": "bernoulli"}, VIEWS)
 
 
-def test_values_are_checked():
+def test_the_support_of_resolved_likelihoods_is_checked():
     with pytest.raises(ViewError, match="View 'real' must hold counts"):
         resolve_likelihoods("poisson", VIEWS)
     with pytest.raises(ViewError, match="View 'name' must have at least 2 rows per class.*Got 60 classes in 60 rows"):
-        resolve_likelihoods("auto", as_views({"counts": COUNTS_resolving, "name": [f"row {i}" for i in range(60)]}))
+        resolve_likelihoods("auto", as_views({"counts": RANDOM_COUNTS, "name": [f"row {i}" for i in range(60)]}))
     with pytest.raises(ViewError, match="View 'kind' must have at least two classes. Got one, 'cat'"):
-        resolve_likelihoods("gaussian", as_views({"counts": COUNTS_resolving, "kind": ["cat"] * 60}))
+        resolve_likelihoods("gaussian", as_views({"counts": RANDOM_COUNTS, "kind": ["cat"] * 60}))
 
 
 @pytest.mark.parametrize("asked", ["nb", None, 3, {"counts": "nb", "real": "auto", "label": "auto"}])
-def test_an_unknown_likelihood_gets_the_known_ones(asked):
+def test_an_unknown_likelihood_is_rejected_with_the_known_ones(asked):
     with pytest.raises(
         ValueError, match="^likelihood must be one of 'gaussian', 'student-t',.*'categorical', 'auto'. Got"
     ):
         resolve_likelihoods(asked, VIEWS)
 
 
-def test_a_dict_needs_every_view():
+def test_a_dict_of_likelihoods_must_name_every_view():
     with pytest.raises(ValueError, match="likelihood as a dict needs one entry per view. Got no value for 'real'"):
         resolve_likelihoods({"counts": "poisson", "label": "auto"}, VIEWS)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.errors import ViewError
+from mvlvm.likelihoods import Categorical, Gaussian
 from mvlvm.views.encoding import Encoding, fit_encodings
 from mvlvm.views.layout import Layout, Views
 from mvlvm.views.likelihood_inference import are_integers
@@ -77,7 +78,7 @@ def admit(views: Any, method: str, kind: Kind, *, takes_gaps: bool) -> Admitted:
     data = as_views(views)
     # columns of classes are written one-hot, and taken for numbers
     encodings = fit_encodings(
-        data, {name: "categorical" if name in data.classes else "gaussian" for name in data.names}
+        data, {name: Categorical.name if name in data.classes else Gaussian.name for name in data.names}
     )
     encoded = _encoded(data, encodings)
     _check_for(method, encoded, kind, takes_gaps)

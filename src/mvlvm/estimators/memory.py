@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mvlvm.estimators.options import FitOptions, check_fit_options
+from mvlvm.likelihoods import Gaussian
 from mvlvm.optional_dependencies import is_dataframe
 from mvlvm.row_blocks import NUMBERS_PER_BLOCK
 from mvlvm.views.anndata import is_anndata, is_mudata
 from mvlvm.views.layout import unpack
+from mvlvm.views.likelihood_inference import AUTO
 from mvlvm.views.scaling import per_view
 from mvlvm.views.sparse import is_sparse
 
@@ -140,7 +142,7 @@ class EstimatesMemory(BaseEstimator):
         n_mixtures = per_view(parameters["n_mixtures"], list(sizes), "n_mixtures")
         options = check_fit_options(parameters)
         n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
-        weight_space = {name for name, kind in likelihoods.items() if kind not in ("gaussian", "auto")}
+        weight_space = {name for name, kind in likelihoods.items() if kind not in (Gaussian.name, AUTO)}
         stages = [_letting_in(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
         return max((MemoryEstimate(_with_rest(stage)) for stage in stages), key=lambda estimate: estimate.total)
 

@@ -13,6 +13,7 @@ from mvlvm.checks import check_flag, check_integer
 from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.estimators.fitted import FittedModel
 from mvlvm.estimators.prediction import NewRows, fill_gaps
+from mvlvm.likelihoods import Support
 from mvlvm.randomness import RandomStateLike, seed_from
 from mvlvm.views.encoding import check_known_classes
 from mvlvm.views.layout import Views
@@ -224,7 +225,7 @@ class PredictsViews(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         views, columns = self.model_.views, self.model_.layout.columns
         encoded = {name: views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
         for name, Y in encoded.items():
-            if views[name].function.likelihood.name == "categorical":
+            if views[name].function.likelihood.support is Support.ONE_HOT:
                 check_known_classes(name, Y, views[name].scaling.kept, columns.get(name))
         return encoded
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from mvlvm.likelihoods.registry import LIKELIHOODS
+from mvlvm.likelihoods import LIKELIHOODS, Support
 from mvlvm.views.encoding import Encoding, check_known_classes, fit_encodings
 from mvlvm.views.layout import Layout, Views, as_label_view
 from mvlvm.views.likelihood_inference import InferredLikelihood, resolve_likelihoods
@@ -51,7 +51,7 @@ def prepare_views(views: Any, likelihood: Any) -> PreparedViews:
     data = as_views(views)
     guesses = resolve_likelihoods(likelihood, data)
     for name, guess in guesses.items():
-        if guess.likelihood == "categorical" and data.arrays[name].shape[1] == 1:
+        if LIKELIHOODS[guess.likelihood].support is Support.ONE_HOT and data.arrays[name].shape[1] == 1:
             data = as_label_view(data, name)
     likelihoods = {name: guess.likelihood for name, guess in guesses.items()}
     return PreparedViews(data, guesses, fit_encodings(data, likelihoods))
@@ -108,7 +108,7 @@ def choose_scalings(
     columns = {**prepared.data.layout.columns, **prepared.data.classes}
     scalings = fit_scalings(counting, wanted, columns)
     for name, Y in encoded.items():
-        if prepared.guesses[name].likelihood == "categorical":
+        if LIKELIHOODS[prepared.guesses[name].likelihood].support is Support.ONE_HOT:
             check_known_classes(name, Y, scalings[name].kept, columns.get(name))
     return {
         name: scaling if _is_real(prepared, name) else without_scaling(scaling) for name, scaling in scalings.items()

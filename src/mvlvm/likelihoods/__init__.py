@@ -1,6 +1,6 @@
 """Likelihoods p(y | f): how the entries of a view are drawn around the values of its function."""
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support
 from mvlvm.likelihoods.bernoulli import Bernoulli
 from mvlvm.likelihoods.categorical import Categorical
 from mvlvm.likelihoods.counts import NegativeBinomial, Poisson
@@ -18,4 +18,5 @@ __all__ = [
     "Poisson",
     "Response",
     "StudentT",
+    "Support",
 ]

@@ -6,6 +6,7 @@ NaN is missing and adds zero. A variance of exactly zero is allowed: f is then k
 """
 
 from abc import ABC, abstractmethod
+from enum import Enum, auto
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -13,6 +14,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm.row_blocks import row_blocks
+
+
+class Support(Enum):
+    """The set of values that an entry, or a row of one-hot entries, can take."""
+
+    REAL = auto()
+    BINARY = auto()
+    COUNTS = auto()
+    ONE_HOT = auto()
 
 
 class Response(NamedTuple):
@@ -80,6 +90,7 @@ class AbstractLikelihood(AbstractDensities):
     """p(y | f): how a view's entries are drawn around the values f of its function."""
 
     name: ClassVar[str]
+    support: ClassVar[Support]
     # Whether E[y | f] = f. Such entries can be centred and scaled; all others are what they are.
     real_valued: ClassVar[bool] = False
     # Whether E[y | f] = e^f, so that f is of the size of log(1 + y).

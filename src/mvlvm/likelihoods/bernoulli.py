@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
 from mvlvm.likelihoods.expectations import expected_softplus, log_integral, logistic_moments
 
 
@@ -15,6 +15,7 @@ class Bernoulli(AbstractLikelihood):
     """log p(y | f) = y f - softplus(f), for y in {0, 1}."""
 
     name: ClassVar[str] = "bernoulli"
+    support: ClassVar[Support] = Support.BINARY
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Bernoulli":

@@ -30,7 +30,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
 from mvlvm.linalg.precomputed_grad import attach_gradients
 
 # What is left out of sums and integrals is about exp(-_DIGITS) = 8e-10.
@@ -160,6 +160,7 @@ class Categorical(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "categorical"
+    support: ClassVar[Support] = Support.ONE_HOT
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Categorical":

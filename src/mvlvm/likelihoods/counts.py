@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
 from mvlvm.likelihoods.expectations import expected_softplus, log_integral
 from mvlvm.parameters import positive, raw_positive
 
@@ -23,6 +23,7 @@ from mvlvm.parameters import positive, raw_positive
 class AbstractCounts(AbstractLikelihood, ABC):
     """Counts with E[y | f] = e^f."""
 
+    support: ClassVar[Support] = Support.COUNTS
     log_link: ClassVar[bool] = True
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:

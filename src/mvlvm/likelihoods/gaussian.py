@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.likelihoods.base import AbstractLikelihood, Response, column_means
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.row_blocks import row_blocks
 
@@ -21,6 +21,7 @@ class Gaussian(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "gaussian"
+    support: ClassVar[Support] = Support.REAL
     real_valued: ClassVar[bool] = True
 
     def __init__(self, noise_variance: float) -> None:

@@ -33,7 +33,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.likelihoods.base import AbstractLikelihood, Response
+from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support
 from mvlvm.linalg.precomputed_grad import attach_gradients
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
@@ -151,6 +151,7 @@ class StudentT(AbstractLikelihood):
     """
 
     name: ClassVar[str] = "student-t"
+    support: ClassVar[Support] = Support.REAL
     real_valued: ClassVar[bool] = True
 
     def __init__(self, scale: float, degrees_of_freedom: float = _START_DEGREES) -> None:

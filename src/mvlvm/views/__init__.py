@@ -1,11 +1,12 @@
 """Views: several measurements of the same samples."""
 
 from mvlvm.views.layout import Layout, Views
-from mvlvm.views.likelihood_inference import LIKELIHOODS, InferredLikelihood, infer_likelihood, resolve_likelihoods
+from mvlvm.views.likelihood_inference import LIKELIHOOD_NAMES, InferredLikelihood, infer_likelihood, resolve_likelihoods
 from mvlvm.views.reading import read
 from mvlvm.views.scaling import Scaling, fit_scaling, fit_scalings
 from mvlvm.views.validation import as_views
 
+LIKELIHOODS = LIKELIHOOD_NAMES
 # Former names, kept for existing code.
 Guess = InferredLikelihood
 guess_likelihood = infer_likelihood

@@ -206,8 +206,8 @@ def encode_labels(name: str, table: Any, classes: Sequence[Label]) -> Float[np.n
     unseen = [label for label in dict.fromkeys(entries) if label is not None and label not in code_of]
     if unseen:
         raise ViewError(
-            f"View '{name}' must hold classes that training has seen. Got {listed(unseen)}. The known ones are "
-            f"{', '.join(map(repr, classes))}. Put NaN or None where a class is not known, or fit again with such rows."
+            f"View '{name}' must hold classes that occur in training. Got {listed(unseen)}. The known classes are "
+            f"{', '.join(map(repr, classes))}. Use NaN or None where the class is unknown, or fit again with such rows."
         )
     return np.array([math.nan if label is None else code_of[label] for label in entries]).reshape(-1, 1)
 

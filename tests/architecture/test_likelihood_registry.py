@@ -1,0 +1,53 @@
+"""The registry of likelihoods is the only place in the library that spells out their names."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from mvlvm.likelihoods import LIKELIHOODS
+
+SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
+# `likelihoods` defines the names. Data sets, experiments and benchmarks pass them to estimators as a user would.
+ALLOWED = {"likelihoods", "datasets", "experiments", "benchmarks", "studies"}
+FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in ALLOWED]
+
+
+def docstrings(tree):
+    """Return the constants that are docstrings, or strings in statements of their own."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def public_defaults(tree):
+    """Return the constants that are default values of public functions and constructors."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    public = [node for node in functions if not node.name.startswith("_") or node.name == "__init__"]
+    return {id(value) for node in public for value in [*node.args.defaults, *node.args.kw_defaults]}
+
+
+def literal_names(source):
+    """Return the line numbers and values of string literals that are likelihood names."""
+    tree = ast.parse(source)
+    allowed = docstrings(tree) | public_defaults(tree)
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in LIKELIHOODS and id(node) not in allowed
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_likelihoods_are_not_named_by_string_literals(path):
+    assert literal_names(path.read_text()) == []
+
+
+def test_comparisons_and_dictionaries_are_found_while_docstrings_and_public_defaults_are_allowed():
+    source = (
+        "def fit(likelihood='gaussian'):\n    'poisson'\n    return likelihood == 'poisson' or {'student-t': 1}\n"
+        "def _fit(likelihood='bernoulli'): ...\n"
+    )
+    assert sorted(literal_names(source)) == [(3, "poisson"), (3, "student-t"), (4, "bernoulli")]
+
+
+def test_every_likelihood_is_registered_under_its_own_name():
+    assert all(likelihood.name == name for name, likelihood in LIKELIHOODS.items())
