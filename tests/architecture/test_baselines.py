@@ -6,7 +6,7 @@ from pathlib import Path
 import mvlvm.baselines
 
 LONGEST_COMMON_BLOCK = 10
-FILES = sorted(Path(mvlvm.baselines.__file__).parent.glob("*.py"))
+FILES = sorted(Path(mvlvm.baselines.__file__).parent.rglob("*.py"))
 
 
 def lines_of(path):
@@ -19,7 +19,7 @@ def blocks(lines):
 
 
 def test_no_two_files_share_a_long_block():
-    found = {path.name: blocks(lines_of(path)) for path in FILES}
+    found = {path: blocks(lines_of(path)) for path in FILES}
     shared = [f"{one} and {other}" for one, other in combinations(found, 2) if found[one] & found[other]]
     assert not shared
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
 from mvlvm.benchmarks.measurement import first_to_reach, quality_curve
 from mvlvm.benchmarks.peers import METHODS
 from mvlvm.benchmarks.step_profile import part_of, product_operations
@@ -56,9 +56,9 @@ def test_slow_methods_stop_at_their_limit_and_say_so(name):
 
 def test_views_side_by_side_weigh_the_same_and_come_apart_again():
     views = {"a": np.random.default_rng(0).normal(size=(50, 3)), "b": np.random.default_rng(1).normal(size=(50, 12))}
-    joined = side_by_side(standardised(views))
+    joined = concatenate_views(standardised(views))
     assert (joined[:, :3] ** 2).sum() == pytest.approx((joined[:, 3:] ** 2).sum(), rel=1e-6)
-    for name, Y in apart(side_by_side(views), widths_of(views)).items():
+    for name, Y in split_views(concatenate_views(views), view_widths(views)).items():
         np.testing.assert_allclose(Y, views[name])
 
 

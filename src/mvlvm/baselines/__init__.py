@@ -6,8 +6,8 @@ Example:
     ['PCA', 'linear discriminant analysis']
 """
 
-from mvlvm.baselines.loading import load
 from mvlvm.baselines.registry import Entry, get
 from mvlvm.baselines.registry import entries as list
+from mvlvm.baselines.storage import load
 
 __all__ = ["Entry", "get", "list", "load"]

@@ -1,8 +1,15 @@
-"""What all baselines share: views in, checked and scaled; latents out; saved and read back."""
+"""What all baselines share: views in, checked and scaled; latents out; saved and read back.
+
+What users are told of a fit that ended before it was done.
+
+Libraries that draw from NumPy's global generator, without a trace of it afterwards.
+"""
 
 import os
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -12,12 +19,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mvlvm.baselines import storage
-from mvlvm.baselines.admitting import Admitted, Kind, admit, admit_new
+from mvlvm.baselines.validation import DataKind, Matrices, ValidatedViews, validate_new_views, validate_views
 from mvlvm.checks import check_integer
-from mvlvm.errors import NumericalError, ViewError
+from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError
 from mvlvm.randomness import RandomStateLike, seed_from
 
-Matrices = Mapping[str, Float[np.ndarray, "N _"]]
 State = dict[str, np.ndarray]
 # typing.Self would do, were it not for the run-time shape checks, which cannot read it.
 Baseline = TypeVar("Baseline", bound="AbstractBaseline")
@@ -28,7 +34,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
 
     A subclass says what it takes, learns latents in `_learn`, and keeps what it learned as arrays, so that any of them
     can be saved without being executed when it is read. What else it can do it says by the classes it is made of:
-    `baselines/abilities.py`.
+    `baselines/mixins.py`.
 
     Attributes:
         kind: what its views hold.
@@ -40,7 +46,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         n_features_in_: columns of the view, or view name -> columns.
     """
 
-    kind: ClassVar[Kind] = Kind.NUMBERS
+    kind: ClassVar[DataKind] = DataKind.NUMBERS
     takes_gaps: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
     fewest_views: ClassVar[int] = 1
@@ -82,7 +88,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         """
         check_integer(self.n_components, "n_components", at_least=1)
         labels = self._check_labels(y)
-        admitted = admit(views, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+        admitted = validate_views(views, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
         self._check_views_are_enough(list(admitted.widths))
         vars(self).pop("embedding_", None)  # a fit that fails leaves nothing that looks fitted
         self._adopt(admitted)
@@ -105,11 +111,11 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.takes_gaps
-        tags.input_tags.positive_only = self.kind is Kind.COUNTS
+        tags.input_tags.positive_only = self.kind is DataKind.COUNTS
         tags.target_tags.required = self.needs_labels
         return tags
 
-    def restore(self, admitted: Admitted, state: Mapping[str, np.ndarray]) -> None:
+    def restore(self, admitted: ValidatedViews, state: Mapping[str, np.ndarray]) -> None:
         """Become what was saved."""
         kept = dict(state)
         self.embedding_ = kept.pop("embedding")
@@ -124,7 +130,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         """View name -> columns, as `_learn` gets them."""
         return {name: int(scaling.kept.sum()) for name, scaling in self._admitted.scalings.items()}
 
-    def _adopt(self, admitted: Admitted) -> None:
+    def _adopt(self, admitted: ValidatedViews) -> None:
         self._admitted = admitted.without_rows()
         self.view_names_ = list(admitted.widths)
         single = admitted.layout.container.single
@@ -133,7 +139,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
     def _new_matrices(self, views: Any) -> dict[str, Float[np.ndarray, "K _"]]:
         """Check new rows, and give them as `_learn` got its own."""
         check_is_fitted(self)
-        return admit_new(views, self._admitted, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+        return validate_new_views(views, self._admitted, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
 
     def _checked(self, embedding: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
         """Give latents that are the user's own to change, or say that there are none."""
@@ -159,3 +165,41 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
                 "Give fit(views, y), or take PCA, which needs none."
             )
         return None if y is None else np.asarray(y)
+
+
+# What lies between a user's line and the warning: fit, _learn, and what they call.
+_STACK_LEVEL = 5
+_RAISE_MAX_ITER = "Raise max_iter, or ignore this if that many are what you want."
+
+
+def warn_not_converged(method: str, happened: str, advice: str = _RAISE_MAX_ITER) -> None:
+    """Say that a fit ended too early.
+
+    Args:
+        method: its name.
+        happened: how it ended, in words that follow the name.
+        advice: what to do.
+    """
+    warnings.warn(
+        f"{method} {happened}. What was learned by then is kept. {advice}", ConvergenceWarning, stacklevel=_STACK_LEVEL
+    )
+
+
+# The global generator takes seeds of 32 bits.
+_N_SEEDS = 2**32
+
+
+def as_uint32_seed(seed: int) -> int:
+    """Give a seed that every library takes, from one of up to 63 bits."""
+    return seed % _N_SEEDS
+
+
+@contextmanager
+def temporary_numpy_seed(seed: int) -> Iterator[None]:
+    """Seed NumPy's global generator for a while, and put it back as it was."""
+    before = np.random.get_state()
+    np.random.seed(as_uint32_seed(seed))
+    try:
+        yield
+    finally:
+        np.random.set_state(before)

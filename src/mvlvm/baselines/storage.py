@@ -1,4 +1,7 @@
-"""Saved baselines: arrays beside a JSON header, in the same kind of file as every other model."""
+"""Saved baselines: arrays beside a JSON header, in the same kind of file as every other model.
+
+From a file back to an estimator, whichever it holds.
+"""
 
 import os
 from collections.abc import Mapping
@@ -6,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvlvm.baselines.admitting import Admitted
-from mvlvm.estimators.serialization import pack_layout, plain, unpack_layout, write_file
+from mvlvm import estimators
+from mvlvm.baselines.registry import ENTRIES
+from mvlvm.baselines.validation import ValidatedViews
+from mvlvm.errors import ModelFileError
+from mvlvm.estimators.serialization import DAMAGE, damaged, pack_layout, plain, read_file, unpack_layout, write_file
 from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
 from mvlvm.views.scaling import Scaling
 
@@ -20,7 +26,7 @@ class SavedBaseline(NamedTuple):
 
     estimator: str
     parameters: dict[str, Any]
-    admitted: Admitted
+    admitted: ValidatedViews
     state: dict[str, np.ndarray]
 
 
@@ -28,7 +34,7 @@ def save(
     path: str | os.PathLike[str],
     estimator: str,
     parameters: Mapping[str, Any],
-    admitted: Admitted,
+    admitted: ValidatedViews,
     state: Mapping[str, np.ndarray],
 ) -> None:
     """Write a fitted baseline. The file appears whole or not at all."""
@@ -61,7 +67,7 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
         name: Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _PARTS}, scale=view["scale"])
         for name, (i, view) in views.items()
     }
-    admitted = Admitted(
+    admitted = ValidatedViews(
         {},
         scalings,
         {name: encoding_from_dict(view["encoding"]) for name, (_, view) in views.items()},
@@ -70,3 +76,28 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
     )
     state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
     return SavedBaseline(header["estimator"], dict(header["parameters"]), admitted, state)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Give the fitted estimator that `save` wrote. Its tensors are on the CPU.
+
+    Args:
+        path: the file, or the folder it was saved into.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+    """
+    header, arrays = read_file(path)
+    if not is_baseline(header):
+        return estimators.load(path)
+    known = {entry.class_name: entry for entry in ENTRIES}
+    try:
+        saved = unpack(header, arrays)
+        if saved.estimator not in known:
+            raise ModelFileError(f"{path} holds a {saved.estimator}, which this version does not know.")
+        estimator = known[saved.estimator].estimator(**saved.parameters)
+        estimator.restore(saved.admitted, saved.state)
+    except DAMAGE as error:
+        raise damaged(path, error) from error
+    return estimator

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, Isomap
 
-from mvlvm.baselines.joining import apart, side_by_side, widths_of
+from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
 from mvlvm.benchmarks import ours
 from mvlvm.benchmarks.tasks import Fitted, Method, NewViews, Task, ViewArrays
 from mvlvm.optional_dependencies import require
@@ -61,10 +61,10 @@ def predict_gfa(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndar
 
 def fit_pca(views: ViewArrays, task: Task) -> Fitted:
     """Give principal components of all views side by side."""
-    Y = side_by_side(views)
+    Y = concatenate_views(views)
     model = PCA(task.n_components, random_state=task.seed).fit(Y)
     scores = model.transform(Y)
-    return Fitted(latents=scores, rebuilt=apart(model.inverse_transform(scores), widths_of(views)))
+    return Fitted(latents=scores, rebuilt=split_views(model.inverse_transform(scores), view_widths(views)))
 
 
 def _mofa(views: ViewArrays, task: Task) -> tuple[np.ndarray, dict[str, np.ndarray], int]:
@@ -105,13 +105,13 @@ def fit_umap(views: ViewArrays, task: Task) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed makes it use one core, and it says so
         model = umap.UMAP(n_components=task.n_components, random_state=task.seed)
-        return Fitted(latents=np.asarray(model.fit_transform(side_by_side(views)), dtype=np.float64))
+        return Fitted(latents=np.asarray(model.fit_transform(concatenate_views(views)), dtype=np.float64))
 
 
 def fit_tsne(views: ViewArrays, task: Task) -> Fitted:
     """Give scikit-learn's t-SNE of all views side by side."""
     model = TSNE(task.n_components, random_state=task.seed)
-    latents = np.asarray(model.fit_transform(side_by_side(views)), dtype=np.float64)
+    latents = np.asarray(model.fit_transform(concatenate_views(views)), dtype=np.float64)
     return Fitted(latents=latents, n_steps=int(model.n_iter_))
 
 
@@ -119,7 +119,7 @@ def fit_isomap(views: ViewArrays, task: Task) -> Fitted:
     """Give scikit-learn's Isomap of all views side by side."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where the graph of neighbours falls apart, it joins its parts
-        return Fitted(latents=Isomap(n_components=task.n_components).fit_transform(side_by_side(views)))
+        return Fitted(latents=Isomap(n_components=task.n_components).fit_transform(concatenate_views(views)))
 
 
 # As in the examples of GPyTorch; GPy's own vary from 10 to 40.
@@ -138,11 +138,11 @@ class _TimeIsUpError(Exception):
 def fit_bayesian_gplvm(views: ViewArrays, task: Task) -> Fitted:
     """Fit GPy's BayesianGPLVM to all views side by side."""
     GPy = _gpy()
-    Y = side_by_side(views)
+    Y = concatenate_views(views)
     np.random.seed(task.seed)  # it draws from NumPy's global generator
     model = GPy.models.BayesianGPLVM(Y, task.n_components, num_inducing=min(_N_INDUCING, len(Y)))
     stopped, n_steps = _optimise(model, task)
-    rebuilt = apart(np.asarray(model.predict(model.X)[0]), widths_of(views))
+    rebuilt = split_views(np.asarray(model.predict(model.X)[0]), view_widths(views))
     return Fitted(latents=np.asarray(model.X.mean), n_steps=n_steps, stopped=stopped, rebuilt=rebuilt)
 
 
@@ -165,7 +165,7 @@ def predict_mrd(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndar
 def fit_gpytorch(views: ViewArrays, task: Task) -> Fitted:
     """Fit a Bayesian GPLVM on GPyTorch's classes to all views side by side, by stochastic variational inference."""
     gpytorch = require("gpytorch", "The Bayesian GPLVM of GPyTorch", "bench")
-    joined = side_by_side(views)
+    joined = concatenate_views(views)
     Y = torch.as_tensor(joined, dtype=torch.float32, device=task.device)
     start = PCA(task.n_components, random_state=task.seed).fit_transform(joined)
     torch.manual_seed(task.seed)
@@ -184,7 +184,7 @@ def fit_gpytorch(views: ViewArrays, task: Task) -> Fitted:
         optimiser.step()
         step_ends.append(time.perf_counter() - begin)
     latents = model.X.q_mu.detach()
-    rebuilt = apart(_gpytorch_means(model, latents), widths_of(views))
+    rebuilt = split_views(_gpytorch_means(model, latents), view_widths(views))
     return Fitted(
         latents=latents.cpu().numpy(), n_steps=len(step_ends), step_ends=step_ends,
         stopped=len(step_ends) < n_steps, rebuilt=rebuilt,

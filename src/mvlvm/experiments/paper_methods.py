@@ -18,8 +18,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from mvlvm import baselines
-from mvlvm.baselines.admitting import Kind
 from mvlvm.baselines.base import AbstractBaseline
+from mvlvm.baselines.validation import DataKind
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import cross_validated_accuracy
 from mvlvm.experiments.cells import Cell, Effort
@@ -65,7 +65,7 @@ def estimator_initialised_by_bound(cell: Cell, n_components: int = 2) -> Any:
 def compatible_views(method: str, views: Mapping[str, Any]) -> dict[str, Any]:
     """Give views as a method can take them: whole numbers where it models counts."""
     estimator = _class_of(method)
-    if issubclass(estimator, AbstractBaseline) and estimator.kind is Kind.COUNTS:
+    if issubclass(estimator, AbstractBaseline) and estimator.kind is DataKind.COUNTS:
         return {name: np.rint(np.clip(Y, 0, None)) for name, Y in views.items()}
     return dict(views)
 

@@ -1,0 +1,1 @@
+"""Autoencoders of a single matrix and of several views."""

@@ -1,0 +1,1 @@
+"""Linear projections and factor models."""

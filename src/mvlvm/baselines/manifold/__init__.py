@@ -1,0 +1,1 @@
+"""Manifold learning: Isomap, t-SNE and UMAP."""

@@ -1,0 +1,1 @@
+"""Random feature latent variable models, sampled by Markov chain Monte Carlo."""

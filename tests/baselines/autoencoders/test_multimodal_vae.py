@@ -1,0 +1,158 @@
+"""Experts that are multiplied, and experts that are mixed.
+
+Autoencoders of several views, against the evidence of a linear model, quadrature, and images.
+"""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, norm
+from torch import nn
+
+from mvlvm import datasets
+from mvlvm.baselines.autoencoders.base import standard_normal
+from mvlvm.baselines.autoencoders.multimodal_vae import (
+    MMVAE,
+    MVAE,
+    MixtureOfExpertsNetwork,
+    ProductOfExpertsNetwork,
+    mixture_log_density,
+    product_of_experts,
+)
+from tests.baselines.autoencoders.linear_networks import decoder, encoder, expected, normals, right_expert
+
+MEANS = np.array([[[0.5, -1.0], [2.0, 0.0]], [[-0.3, 0.4], [1.0, 1.5]], [[3.0, 0.1], [0.2, -2.0]]])  # V N D
+STDS = np.array([[[0.5, 2.0], [0.1, 1.0]], [[1.5, 0.7], [0.3, 0.4]], [[2.0, 0.2], [1.1, 0.6]]])
+
+
+@pytest.fixture
+def experts():
+    return [normals(mean, std) for mean, std in zip(MEANS, STDS, strict=True)]
+
+
+def test_the_product_weighs_means_by_precision_and_counts_the_prior(experts):
+    product = product_of_experts(experts)
+    precision = 1 + (1 / STDS**2).sum(axis=0)
+    np.testing.assert_allclose(product.mean, (MEANS / STDS**2).sum(axis=0) / precision, rtol=1e-12)
+    np.testing.assert_allclose(product.std, precision**-0.5, rtol=1e-12)
+
+
+def test_the_product_is_what_multiplied_densities_are_on_a_grid(experts):
+    product = product_of_experts(experts)
+    x = np.linspace(-12, 12, 200_001)
+    for n, d in np.ndindex(2, 2):
+        density = norm.pdf(x) * norm.pdf(x[:, None], MEANS[:, n, d], STDS[:, n, d]).prod(axis=1)
+        density /= np.trapezoid(density, x)
+        mean = np.trapezoid(x * density, x)
+        assert product.mean[n, d].item() == pytest.approx(mean, rel=1e-8)
+        std = np.sqrt(np.trapezoid((x - mean) ** 2 * density, x))
+        assert product.std[n, d].item() == pytest.approx(std, rel=1e-8)
+
+
+def test_the_mixture_is_the_mean_of_the_densities(experts):
+    X = np.array([[0.1, 0.2], [40.0, -3.0]])  # the second so far that densities alone would be zero
+    each = norm.logpdf(X, MEANS, STDS).sum(axis=2)
+    expected = logsumexp(each, axis=0, b=1 / 3)
+    np.testing.assert_allclose(mixture_log_density(torch.as_tensor(X), experts), expected, rtol=1e-12)
+
+
+def test_draws_have_the_moments_they_should(generator):
+    wide = normals(np.full((40_000, 1), 2.0), np.full((40_000, 1), 0.5))
+    draws = wide.sample(generator).numpy()
+    assert abs(draws.mean() - 2.0) < 4 * 0.5 / 200
+    assert abs(draws.std() - 0.5) < 4 * 0.5 / np.sqrt(2 * 40_000)
+
+
+def test_the_prior_is_standard():
+    X = torch.tensor([[0.3, -2.0]], dtype=torch.float64)
+    assert standard_normal(X).log_density(X).item() == pytest.approx(norm.logpdf([0.3, -2.0]).sum())
+
+
+W = {"a": np.array([1.0, -0.5, 2.0]), "b": np.array([0.3, 1.2])}
+B = {"a": np.array([0.2, 0.0, -1.0]), "b": np.array([0.0, 0.5])}
+NOISE = {"a": 0.8, "b": 0.4}
+rng = np.random.default_rng(0)
+VIEWS = {"a": rng.normal(size=(6, 3)), "b": rng.normal(size=(6, 2))}
+
+
+def network(kind, experts):
+    made = kind({"a": 3, "b": 2}, 1, [4], torch.Generator().manual_seed(0))
+    made.encoders = nn.ModuleList(experts)
+    made.decoders = nn.ModuleList(decoder(W[name], B[name], NOISE[name]) for name in W)
+    return made
+
+
+def tensors(views):
+    return {name: torch.as_tensor(Y) for name, Y in views.items()}
+
+
+def log_evidence(*names):
+    w, b = np.concatenate([W[name] for name in names]), np.concatenate([B[name] for name in names])
+    noise = np.concatenate([np.full(len(W[name]), NOISE[name]) for name in names])
+    rows = np.hstack([VIEWS[name] for name in names])
+    return multivariate_normal(b, np.outer(w, w) + np.diag(noise)).logpdf(rows)
+
+
+def test_a_product_of_right_experts_bounds_all_evidences_exactly():
+    right = [right_expert(W[name], B[name], NOISE[name], prior_precision=0.0) for name in W]
+    mvae = network(ProductOfExpertsNetwork, right)
+    mean, error = expected(lambda draws: mvae.bound(tensors(VIEWS), draws))
+    evidence = log_evidence("a", "b") + log_evidence("a") + log_evidence("b")
+    assert abs(mean - evidence.mean()) < 4 * error < 0.2
+
+
+def test_a_product_places_rows_where_their_posterior_is_whatever_views_are_there():
+    right = [right_expert(W[name], B[name], NOISE[name], prior_precision=0.0) for name in W]
+    mvae = network(ProductOfExpertsNetwork, right)
+    for names in (["a"], ["b"], ["b", "a"]):
+        precision = 1 + sum(W[name] @ W[name] / NOISE[name] for name in names)
+        mean = sum((VIEWS[name] - B[name]) @ W[name] / NOISE[name] for name in names) / precision
+        with torch.no_grad():
+            found = mvae.place(tensors({name: VIEWS[name] for name in names}))
+        np.testing.assert_allclose(found[:, 0], mean, rtol=1e-8)
+
+
+def test_a_mixtures_bound_is_what_quadrature_finds():
+    slopes, offsets, stds = {"a": np.array([0.3, -0.1, 0.4]), "b": np.array([0.2, 0.5])}, (0.1, -0.3), (0.5, 0.9)
+    mmvae = network(MixtureOfExpertsNetwork, [encoder(slopes[name], offsets[v], stds[v]) for v, name in enumerate(W)])
+    x, bounds = np.linspace(-15, 15, 6001), []
+    for n in range(6):
+        experts = [norm(VIEWS[name][n] @ slopes[name] + offsets[v], stds[v]) for v, name in enumerate(W)]
+        gain = norm.logpdf(x) - logsumexp([e.logpdf(x) for e in experts], axis=0, b=0.5)
+        for name in W:
+            gain += norm.logpdf(VIEWS[name][n], np.outer(x, W[name]) + B[name], NOISE[name] ** 0.5).sum(axis=1)
+        bounds.append(np.mean([np.trapezoid(e.pdf(x) * gain, x) for e in experts]))
+    assert (np.array(bounds) < log_evidence("a", "b")).all()
+    mean, error = expected(lambda draws: mmvae.bound(tensors(VIEWS), draws), n_batches=300)
+    assert abs(mean - np.mean(bounds)) < 4 * error < 0.5
+
+
+def test_a_mixture_places_rows_at_the_mean_of_those_who_are_there():
+    mmvae = network(MixtureOfExpertsNetwork, [encoder(np.ones(3), 0.0, 0.5), encoder(np.ones(2), 3.0, 0.5)])
+    a, b = VIEWS["a"].sum(axis=1), VIEWS["b"].sum(axis=1) + 3
+    with torch.no_grad():
+        both, one = mmvae.place(tensors(VIEWS)), mmvae.place(tensors({"b": VIEWS["b"]}))
+    np.testing.assert_allclose(both[:, 0], (a + b) / 2, rtol=1e-8)
+    np.testing.assert_allclose(one[:, 0], b, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", [MVAE, MMVAE])
+def test_names_of_views_may_be_anything(method):
+    views = {"a.b": VIEWS["a"], "forward": VIEWS["b"]}
+    est = method(1, n_hidden=4, max_iter=2, random_state=0).fit(views)
+    assert est.predict({"a.b": VIEWS["a"]}, target="forward").shape == (6, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [MVAE, MMVAE])
+def test_half_an_image_tells_more_of_the_other_half_than_the_mean_does(method):
+    views = datasets.load("digits-halves", random_state=0).views
+    (left, right) = views
+    new = np.random.default_rng(0).permutation(len(views[left]))[:300]
+    known = {name: np.delete(Y, new, axis=0) for name, Y in views.items()}
+    est = method(random_state=0).fit(known)
+    predicted = est.predict({left: views[left][new]}, target=right)
+    error = np.sqrt(np.mean((predicted - views[right][new]) ** 2))
+    error_of_mean = np.sqrt(np.mean((known[right].mean(axis=0) - views[right][new]) ** 2))
+    assert error < error_of_mean

@@ -1,0 +1,64 @@
+"""GPy's models: surfaces that are kept give what GPy predicts."""
+
+import numpy as np
+import pytest
+
+from mvlvm import baselines
+from mvlvm.baselines.gp.gpy_models import _posterior_mean
+from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
+
+GPy = pytest.importorskip("GPy")
+# a few steps are enough here
+pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
+
+
+def views_of_a_curve(seed=0, n_rows=40):
+    draws = np.random.default_rng(seed)
+    t = np.sort(draws.uniform(-2, 2, n_rows))
+    a = np.stack([np.sin(t), np.cos(t), t], axis=1) @ draws.normal(size=(3, 6))
+    b = np.stack([np.sin(2 * t), t**2], axis=1) @ draws.normal(size=(2, 4))
+    return {"a": a + 0.05 * draws.normal(size=a.shape), "b": b + 0.05 * draws.normal(size=b.shape)}
+
+
+def certain(GPy, X):
+    return GPy.core.parameterization.variational.NormalPosterior(X, np.full(X.shape, 1e-12))
+
+
+@pytest.mark.parametrize("name", ["BGPLVM", "MRD"])
+def test_kept_surfaces_are_gpys_predictions(name):
+    views = views_of_a_curve()
+    est = baselines.get(name)(n_components=2, n_inducing=8, max_iter=5, random_state=0)
+    model = est._make(GPy, views, 8)
+    model.optimize(max_iters=5)
+    X = np.random.default_rng(1).normal(size=(7, 2))
+    surfaces = est._surfaces_of(model, views)
+    for i, view in enumerate(views):
+        if name == "MRD":
+            expected = model.predict(certain(GPy, X), Yindex=i)[0]
+        else:
+            expected = split_views(model.predict(X)[0], view_widths(views))[view]
+        np.testing.assert_allclose(surfaces[view].at(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["BGPLVM", "MRD"])
+def test_a_curve_is_rebuilt(name):
+    views = views_of_a_curve()
+    est = baselines.get(name)(n_components=2, n_inducing=15, max_iter=100, random_state=0).fit(views)
+    for view, Y in est.reconstruct().items():
+        assert 1 - np.var(Y - views[view]) / np.var(views[view]) > 0.9
+
+
+def test_no_more_inducing_places_than_rows():
+    est = baselines.get("BGPLVM")(n_components=1, n_inducing=50, max_iter=2, random_state=0).fit(views_of_a_curve())
+    assert est._surfaces["a"].places.shape == (40, 1)
+
+
+def test_a_surface_is_a_weighted_sum_of_kernels():
+    Y = concatenate_views(views_of_a_curve())
+    model = GPy.models.BayesianGPLVM(Y, 2, num_inducing=5)
+    surface = _posterior_mean(model)
+    x, by_hand = np.array([[0.3, -0.2]]), 0
+    for place, weights in zip(surface.places, surface.weights, strict=True):
+        squares = (((x[0] - place) / surface.lengthscales) ** 2).sum()
+        by_hand = by_hand + surface.variance * np.exp(-squares / 2) * weights
+    np.testing.assert_allclose(surface.at(x)[0], by_hand)

@@ -1,0 +1,112 @@
+"""The bound of GPLVM-SVI and DGPLVM: rows, layers and slopes."""
+
+import numpy as np
+import pytest
+import torch
+
+from mvlvm import datasets
+from mvlvm.baselines.gp.sparse_gp import independent_noise
+from mvlvm.baselines.gp.svi_gplvm import DGPLVM, GPLVMSVI, MVDGPLVM, MVGPLVMSVI, VariationalGPLVM
+from mvlvm.baselines.linear.projections import PCA
+from mvlvm.evaluation import nearest_neighbour_accuracy
+from mvlvm.parameters import raw_positive
+
+N, WIDTHS = 16, (4, 3)
+ALL = torch.arange(N)
+
+
+def draws():
+    return torch.Generator().manual_seed(5)
+
+
+def make_model(n_layers):
+    rng = np.random.default_rng(0)
+    X = torch.from_numpy(rng.normal(size=(N, 2)))
+    model = VariationalGPLVM(X, X[:6] + 0.1, WIDTHS, n_layers)
+    for stack in model.each:
+        stack.last.mean.data.copy_(torch.from_numpy(rng.normal(size=stack.last.mean.shape)))
+    return model
+
+
+@pytest.fixture(name="Ys")
+def views():
+    rng = np.random.default_rng(1)
+    return [torch.from_numpy(rng.normal(size=(N, width))) for width in WIDTHS]
+
+
+def test_a_deep_model_whose_first_layer_adds_nothing_is_the_shallow_one(Ys):
+    shallow, deep = make_model(1), make_model(2)
+    for stack in deep.each:
+        stack.inner[0].kernel.raw_variance.data.fill_(raw_positive(1e-24))
+    of_inner = sum(stack.inner[0].kl() for stack in deep.each)
+    found = deep.bound(Ys, ALL, draws()) + of_inner
+    # the first layer adds a deviation of 1e-8 at most, and the slope of the bound by a latent is in the hundreds
+    assert found.item() == pytest.approx(shallow.bound(Ys, ALL, draws()).item(), abs=1e-3)
+    untouched = make_model(2).bound(Ys, ALL, draws()) + of_inner
+    assert abs(untouched.item() - found.item()) > 1.0
+
+
+def test_the_first_layer_is_drawn_with_its_mean_and_variance():
+    stack = make_model(2).each[0]
+    stack.inner[0].mean.data.normal_(generator=draws())
+    stack.inner[0].put_factor(torch.eye(6, dtype=torch.float64).expand(2, 6, 6))
+    X = torch.tensor([[0.3, -0.4]], dtype=torch.float64).expand(20_000, 2)
+    mean, variance = stack.inner[0](X[:1])
+    drawn = stack._drawn(X, independent_noise(draws())) - X
+    error = (variance[0] / len(X)).sqrt()
+    assert ((drawn.mean(dim=0) - mean[0]).abs() < 4 * error).all()
+    # the variance of a normal variable's estimated variance is 2 v^2 / n
+    assert ((drawn.var(dim=0) - variance[0]).abs() < 4 * variance[0] * (2 / len(X)) ** 0.5).all()
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_halves_of_the_rows_say_on_average_what_all_say(Ys, n_layers):
+    model = make_model(n_layers)
+    model.latent.raw_std.data.fill_(raw_positive(1e-12))
+    for stack in model.each:
+        for layer in stack.inner:
+            layer.kernel.raw_variance.data.fill_(raw_positive(1e-20))
+    halves = [model.bound(Ys, rows, draws()).item() for rows in (ALL[::2], ALL[1::2])]
+    assert np.mean(halves) == pytest.approx(model.bound(Ys, ALL, draws()).item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_every_parameter_has_a_finite_slope(Ys, n_layers):
+    model = make_model(n_layers)
+    model.bound(Ys, ALL, draws()).backward()
+    for name, parameter in model.named_parameters():
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.abs().max() > 0, name
+
+
+@pytest.mark.parametrize("method", [GPLVMSVI, MVGPLVMSVI, DGPLVM, MVDGPLVM])
+def test_digits_are_told_apart_and_rows_find_their_places_again(method):
+    data = datasets.load("digits-halves", random_state=0)
+    views, labels = {name: Y[:300] for name, Y in data.views.items()}, data.labels[:300]
+    start = nearest_neighbour_accuracy(PCA(random_state=0).fit_transform(views), labels)
+    est = method(n_inducing=20, max_iter=100, random_state=0).fit(views)
+    assert nearest_neighbour_accuracy(est.embedding_, labels) > start + 0.05
+    again = est.transform({name: Y[:40] for name, Y in views.items()})
+    typical = np.linalg.norm(est.embedding_ - est.embedding_.mean(axis=0), axis=1).mean()
+    assert np.median(np.linalg.norm(again - est.embedding_[:40], axis=1)) < 0.2 * typical
+
+
+@pytest.mark.parametrize("parameter", ["n_inducing", "batch_size", "max_iter"])
+def test_wrong_numbers_are_refused(parameter):
+    with pytest.raises(ValueError, match=f"{parameter} must be an integer of at least 1"):
+        GPLVMSVI(**{parameter: 0}).fit(np.eye(5))
+
+
+@pytest.mark.slow
+def test_handwritten_digits_are_told_apart_as_in_the_paper():
+    data = datasets.load("r-mnist", random_state=0)
+    est = GPLVMSVI(random_state=0).fit(data.views)
+    assert nearest_neighbour_accuracy(est.embedding_, data.labels) > 0.3441 - 0.05
+
+
+@pytest.mark.parametrize("estimator", [GPLVMSVI, MVDGPLVM])
+def test_where_a_new_row_goes_does_not_depend_on_others(Ys, estimator):
+    est = estimator(n_components=2, n_inducing=5, max_iter=20, random_state=0).fit([Y.numpy() for Y in Ys])
+    together = est.transform([Y.numpy()[:6] for Y in Ys])
+    alone = [est.transform([Y.numpy()[n : n + 1] for Y in Ys])[0] for n in range(6)]
+    np.testing.assert_allclose(alone, together, atol=1e-6)
