@@ -9,9 +9,8 @@ import pytest
 import torch
 
 import mvlvm
-from mvlvm import ViewError, baselines, datasets
+from mvlvm import MVARFLVM, ViewError, baselines, datasets
 from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
-from mvlvm.estimators.predicting import PredictMixin as OurOwn
 from tests.baselines.quick import QUICK
 
 # name -> rows that are enough
@@ -79,16 +78,16 @@ def test_what_it_can_do_it_does_for_new_rows_too(entry, tmp_path):
     again = mvlvm.load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(again.embedding_, est.embedding_)
     assert again.get_params() == est.get_params()
-    if isinstance(est, TransformMixin | PredictMixin | OurOwn):
+    if isinstance(est, TransformMixin | PredictMixin | MVARFLVM):
         assert est.transform(new).shape == (7, 2)
         np.testing.assert_allclose(again.transform(new), est.transform(new), rtol=1e-6, atol=1e-9)
-    if isinstance(est, ReconstructMixin | OurOwn):
+    if isinstance(est, ReconstructMixin | MVARFLVM):
         rebuilt = est.reconstruct()
         assert {name: Y.shape for name, Y in rebuilt.items()} == {name: Y.shape for name, Y in data.views.items()}
         assert all(np.isfinite(Y).all() for Y in rebuilt.values())
         for name, Y in again.reconstruct().items():
             np.testing.assert_allclose(Y, rebuilt[name], rtol=1e-6, atol=1e-9)
-    if isinstance(est, PredictMixin | OurOwn):
+    if isinstance(est, PredictMixin | MVARFLVM):
         (first, target) = data.views
         predicted = est.predict({first: new[first]}, target=target)
         assert predicted.shape == new[target].shape
