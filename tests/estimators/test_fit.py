@@ -131,7 +131,7 @@ def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
     [
         ({"n_components": 0}, "n_components must be an integer of at least 1. Got 0"),
         ({"n_components": 2.5}, "n_components must be an integer"),
-        ({"n_components": 50}, "n_components=50 is too large for the PCA start.*rank 16.*n_components <= 16"),
+        ({"n_components": 50}, "n_components=50 is too large for the PCA initialisation.*rank 16.*n_components <= 16"),
         ({"n_points": "many"}, "n_points must be an integer.*Got 'many'"),
         ({"kernel": "rbf"}, "kernel must be one of 'ngsm', 'sm'. Got 'rbf'"),
         ({"kernel": {"rbf": "sm"}}, "no value for 'gibbs'"),

@@ -1,16 +1,13 @@
-"""Laplacian eigenmaps: latents that vary as little as they can along the edges of a neighbour graph.
+r"""Initial latents that preserve neighbourhoods: embeddings of the k-nearest-neighbour graph of all views.
 
-A layout of a neighbour graph: rows that are alike drawn together, all others pushed apart.
+* A *Laplacian eigenmap* varies as little as possible along the edges of the graph.
+* A *graph layout* maximises the cross-entropy between the graph and the neighbourhood probabilities
+  $q_{ij} = 1 / (1 + |x_i - x_j|^2)$ of the latents, as UMAP does:
 
-Rows i and j of the layout are taken for neighbours with the probability q = 1 / (1 + |x_i - x_j|^2). The layout raises
-the cross-entropy
+$$ \sum_{\mathrm{edges}} w_{ij} \log q_{ij} + \frac{c}{N} \sum_{i, j} g_i \log(1 - q_{ij}) $$
 
-    sum over edges w_ij log q_ij  +  c  sum over all pairs  g_i log(1 - q_ij) / N
-
-where w are the weights of the graph and g_i those of a row's edges together. The second sum is estimated by a few other
-rows for every row, drawn anew in each round. The idea is that of t-SNE and UMAP.
-
-Where the latent means start if rows that are alike are to lie together: starts from a graph of neighbours.
+with the weights w of the graph and the degrees g of its rows. Edges attract; the second sum repels, and is estimated by
+negative sampling: a few random rows per row and iteration.
 """
 
 from collections.abc import Sequence
@@ -23,47 +20,100 @@ from torch import Tensor
 
 from mvlvm.errors import ViewError
 from mvlvm.init.hot_deck import hot_deck_impute
-from mvlvm.init.knn_graph import MAX_COMPONENTS, KNNGraph, knn_graph, nearest_neighbours_among
+from mvlvm.init.knn_graph import MANY_ROWS, MAX_COMPONENTS, KNNGraph, knn_graph, nearest_neighbours_among
 from mvlvm.init.pca import normalise_views, principal_scores, whiten
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
-# With more rows than this, these many are drawn to be mapped, and the others are put between the nearest of them. The
-# eigenvalues of a large graph crowd together, and iterations that are to tell them apart find something else.
+# Of more rows than this, a random subset is mapped, and the others are interpolated between their nearest rows in it.
+# The eigenvalues of large graphs are so close together that iterative solvers do not converge to the right vectors.
 _MAX_ROWS_DENSE = 2000
-_N_NEAREST = 5
+_N_INTERPOLATED = 5
+# The weight c of the repulsion, and the number of negative samples per row and iteration.
+_REPULSION = 5.0
+_N_NEGATIVE_SAMPLES = 10
+# Iterations of the layout, for few and for many rows.
+_N_ITER = 300
+_N_ITER_MANY_ROWS = 150
+# The standard deviation at which the layout starts, in units of the length scale of q.
+_INITIAL_STD = 3.0
+# Adam: the learning rate decays linearly to zero.
+_LEARNING_RATE = 0.5
+_BETAS = (0.8, 0.99)
+_EPS = 1e-6
+# Repulsive forces are bounded, because their direction is arbitrary where two rows coincide.
+_REPULSION_EPS = 1e-2
+_MAX_REPULSION = 4.0
+
+
+def graph_init(
+    kinds: Sequence[str], Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator
+) -> dict[str, Float[Tensor, "N D"]]:
+    """Return graph embeddings by kind, each (N, D), with uncorrelated dimensions of unit variance.
+
+    Neighbours are those in all views side by side, each divided by its norm, so that all views have equal weight. Rows
+    without a view are compared by the views that both rows have (hot-deck imputation). Rows without any observed entry
+    are not part of the graph, and are set to zero.
+
+    Args:
+        kinds: the embeddings, "spectral" (Laplacian eigenmap) or "neighbors" (graph layout).
+        Ys: centred views; NaN marks missing entries.
+        n_components: the number of dimensions D.
+        generator: the source of all draws; on the CPU, so that they are the same on every device.
+
+    Raises:
+        ViewError: the concatenated views have rank less than D, or too few rows.
+    """
+    present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
+    known = present.any(dim=1)
+    completed = normalise_views(Ys, n_components)
+    if not present.all():
+        completed = hot_deck_impute(completed, present)
+    if not known.all():
+        completed = ConcatenatedMatrix([Y[known] for Y in completed.parts], completed.factors)
+    scores = principal_scores(completed, n_components, at_most=max(MAX_COMPONENTS, n_components))
+    Z = scores.float()
+    # a layout that starts at the eigenmap does not tear curves apart, and reaches a higher bound
+    embeddings = {"spectral": laplacian_eigenmap(Z, n_components, generator)}
+    if "neighbors" in kinds:
+        initial = whiten(embeddings["spectral"].to(scores), completed)
+        embeddings["neighbors"] = graph_layout(knn_graph(Z, generator), initial, generator)
+    latents = {kind: scores.new_zeros((len(known), n_components)) for kind in kinds}
+    for kind in kinds:
+        latents[kind][known] = whiten(embeddings[kind].to(scores), completed)
+    return latents
 
 
 def laplacian_eigenmap(Z: Float[Tensor, "N d"], n_components: int, generator: torch.Generator) -> Float[Tensor, "N D"]:
-    """Give the eigenvectors of the neighbour graph's normalised Laplacian that follow the constant one.
+    """Return the Laplacian eigenmap of the k-nearest-neighbour graph, (N, D).
 
     Args:
         Z: the rows.
-        n_components: D.
-        generator: of the rows that are mapped, if there are many.
+        n_components: the number of dimensions D.
+        generator: draws the subset of rows that is mapped, if there are many.
 
     Raises:
         ViewError: there are not more rows than components.
     """
     if len(Z) <= n_components:
         raise ViewError(
-            f"n_components={n_components} is too large for the spectral start of {len(Z)} rows. "
-            f"Give n_components <= {len(Z) - 1}, or pass an array as init."
+            f"n_components={n_components} is too large for the spectral initialisation of {len(Z)} rows. "
+            f"Use n_components <= {len(Z) - 1}, or pass an array as init."
         )
     if len(Z) <= _MAX_ROWS_DENSE:
         return graph_eigenmap(knn_graph(Z, generator), n_components).to(Z)
-    mapped = torch.randperm(len(Z), generator=generator)[:_MAX_ROWS_DENSE].to(Z.device)
-    places = graph_eigenmap(knn_graph(Z[mapped], generator), n_components).to(Z)
-    near = nearest_neighbours_among(Z, Z[mapped], _N_NEAREST)
+    subset = torch.randperm(len(Z), generator=generator)[:_MAX_ROWS_DENSE].to(Z.device)
+    mapped = graph_eigenmap(knn_graph(Z[subset], generator), n_components).to(Z)
+    near = nearest_neighbours_among(Z, Z[subset], _N_INTERPOLATED)
     weight = 1 / near.squared_distances.clamp_min(torch.finfo(Z.dtype).tiny).sqrt()
     weight = weight / weight.sum(dim=1, keepdim=True)
-    return torch.einsum("nk,nkd->nd", weight, places[near.indices])
+    return torch.einsum("nk,nkd->nd", weight, mapped[near.indices])
 
 
 def graph_eigenmap(graph: KNNGraph, n_components: int) -> Float[Tensor, "N D"]:
-    r"""Map a connected graph.
+    r"""Return the Laplacian eigenmap of a connected graph, (N, D).
 
-    With its weights A and their sums G on the diagonal, the map is $G^{-1/2} v$ for the leading eigenvectors v of
-    $G^{-1/2} A G^{-1/2}$ but the first, for which it would be constant.
+    With the adjacency matrix A and the diagonal matrix G of degrees, the map is $G^{-1/2} v$ for the leading
+    eigenvectors v of $G^{-1/2} A G^{-1/2}$ except the first, for which it is constant.
     """
     A = graph.matrix().toarray()
     scale = 1 / np.sqrt(A.sum(axis=1))
@@ -72,96 +122,45 @@ def graph_eigenmap(graph: KNNGraph, n_components: int) -> Float[Tensor, "N D"]:
     return torch.tensor(scale[:, None] * vectors[:, ::-1])
 
 
-# How strongly rows that are no neighbours are pushed apart, and the rows drawn for that in every round.
-_REPULSION = 5.0
-_N_DRAWN = 10
-# Rounds for few rows, and for many.
-_ROUNDS = 300
-_ROUNDS_MANY = 150
-_MANY = 10_000
-# The layout is this wide at first, in units of the distance over which rows attract each other; and steps of Adam.
-_FIRST_WIDTH = 3.0
-_RATE = 0.5
-_BETAS = (0.8, 0.99)
-# Pushing ends here: rows that lie on each other have no direction to be pushed in.
-_NEAREST = 1e-2
-_STRONGEST = 4.0
-
-
-def graph_layout(graph: KNNGraph, first: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N D"]:
-    """Lay the rows of a graph out, along the principal axes of their layout.
+def graph_layout(graph: KNNGraph, initial: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N D"]:
+    """Return a layout of a graph, (N, D), along its principal axes.
 
     Args:
-        graph: which rows are neighbours.
-        first: where the layout begins, at unit variance.
-        generator: of the rows that push.
+        graph: the neighbour graph.
+        initial: the layout to start from, at unit variance.
+        generator: draws the negative samples.
     """
-    X = _FIRST_WIDTH * first.float().cpu().T.contiguous()
-    mean, square = torch.zeros_like(X), torch.zeros_like(X)
-    rounds = _ROUNDS if graph.n_rows <= _MANY else _ROUNDS_MANY
+    X = _INITIAL_STD * initial.float().cpu().T.contiguous()
+    first_moment, second_moment = torch.zeros_like(X), torch.zeros_like(X)
+    n_iter = _N_ITER if graph.n_rows <= MANY_ROWS else _N_ITER_MANY_ROWS
     degree = torch.zeros(graph.n_rows).index_add_(0, graph.source, graph.weight)
-    for step in range(rounds):
-        force = _pull(X, graph) + _push(X, degree, generator)
-        mean.lerp_(force, 1 - _BETAS[0])
-        square.lerp_(force.square(), 1 - _BETAS[1])
-        up = (mean / (1 - _BETAS[0] ** (step + 1))) / ((square / (1 - _BETAS[1] ** (step + 1))).sqrt() + 1e-6)
-        X += _RATE * (1 - step / rounds) * up
+    for step in range(n_iter):
+        gradient = _attraction(X, graph) + _repulsion(X, degree, generator)
+        first_moment.lerp_(gradient, 1 - _BETAS[0])
+        second_moment.lerp_(gradient.square(), 1 - _BETAS[1])
+        mean, variance = first_moment / (1 - _BETAS[0] ** (step + 1)), second_moment / (1 - _BETAS[1] ** (step + 1))
+        X += _LEARNING_RATE * (1 - step / n_iter) * (mean / (variance.sqrt() + _EPS))
     layout = X.T.double()
     layout = layout - layout.mean(dim=0)
     return layout @ torch.linalg.svd(layout, full_matrices=False).Vh.T
 
 
-def _pull(X: Float[Tensor, "D N"], graph: KNNGraph) -> Float[Tensor, "D N"]:
-    """Give the gradient of the first sum; an edge is there in both directions, and pulls both its ends."""
-    apart = X[:, graph.target] - X[:, graph.source]
-    strength = graph.weight / (1 + apart.square().sum(dim=0))
-    return torch.zeros_like(X).index_add_(1, graph.source, 4 * strength * apart)
+def _attraction(X: Float[Tensor, "D N"], graph: KNNGraph) -> Float[Tensor, "D N"]:
+    """Return the gradient of the first sum; every edge is stored in both directions and moves both its rows."""
+    difference = X[:, graph.target] - X[:, graph.source]
+    strength = graph.weight / (1 + difference.square().sum(dim=0))
+    return torch.zeros_like(X).index_add_(1, graph.source, 4 * strength * difference)
 
 
-def _push(X: Float[Tensor, "D N"], degree: Float[Tensor, " N"], generator: torch.Generator) -> Float[Tensor, "D N"]:
-    """Estimate the gradient of the second sum; every row is pushed by others, drawn for it alone."""
-    force, N = torch.zeros_like(X), X.shape[1]
-    for _ in range(_N_DRAWN):
+def _repulsion(
+    X: Float[Tensor, "D N"], degree: Float[Tensor, " N"], generator: torch.Generator
+) -> Float[Tensor, "D N"]:
+    """Estimate the gradient of the second sum by negative samples, drawn independently for every row."""
+    gradient, N = torch.zeros_like(X), X.shape[1]
+    for _ in range(_N_NEGATIVE_SAMPLES):
         other = torch.randint(N, (N,), generator=generator)
-        apart = X - X[:, other]
-        squared = apart.square().sum(dim=0)
-        force += (2 / ((_NEAREST + squared) * (1 + squared)) * apart).clamp_(-_STRONGEST, _STRONGEST)
-    return _REPULSION / _N_DRAWN * degree * force
-
-
-def graph_init(
-    kinds: Sequence[str], Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator
-) -> dict[str, Float[Tensor, "N D"]]:
-    """Give starts that keep neighbours together, each component scaled to unit variance.
-
-    NearestNeighbours are those in all views side by side, each divided by its norm, so that all weigh the same. A row that
-    lacks a view is compared by those both have. Rows without an entry in any view are no one's neighbours, and start at
-    zero.
-
-    Args:
-        kinds: which starts, "spectral" or "neighbors".
-        Ys: centred views; NaN is missing.
-        n_components: D.
-        generator: of all draws; on the CPU, so that they are the same on every device.
-
-    Raises:
-        ViewError: the views together have fewer than D directions, or too few rows.
-    """
-    present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
-    known = present.any(dim=1)
-    filled = normalise_views(Ys, n_components)
-    if not present.all():
-        filled = hot_deck_impute(filled, present)
-    if not known.all():
-        filled = ConcatenatedMatrix([Y[known] for Y in filled.parts], filled.factors)
-    scores = principal_scores(filled, n_components, at_most=max(MAX_COMPONENTS, n_components))
-    Z = scores.float()
-    # a layout that begins at the eigenmap is not torn where a curve is bent, and has the better bound
-    layouts = {"spectral": laplacian_eigenmap(Z, n_components, generator)}
-    if "neighbors" in kinds:
-        first = whiten(layouts["spectral"].to(scores), filled)
-        layouts["neighbors"] = graph_layout(knn_graph(Z, generator), first, generator)
-    starts = {kind: scores.new_zeros((len(known), n_components)) for kind in kinds}
-    for kind in kinds:
-        starts[kind][known] = whiten(layouts[kind].to(scores), filled)
-    return starts
+        difference = X - X[:, other]
+        squared = difference.square().sum(dim=0)
+        force = 2 / ((_REPULSION_EPS + squared) * (1 + squared)) * difference
+        gradient += force.clamp_(-_MAX_REPULSION, _MAX_REPULSION)
+    return _REPULSION / _N_NEGATIVE_SAMPLES * degree * gradient

@@ -1,8 +1,8 @@
-"""Views that rows lack, lent by rows that have them.
+"""Hot-deck imputation of missing views, for initial latents that preserve neighbourhoods.
 
-A start that keeps neighbours together must not take rows for alike because they lack the same view. So a row that lacks
-a view is given, for the start alone, that of the row which is nearest to it in the views that both have. One lender and
-not the mean of several: means vary less than rows do, and would lie together again.
+Rows must not become neighbours because the same view is missing in both. So a row without a view (the recipient) gets,
+for the initialisation only, this view from its nearest row (the donor) in the views that both have. A single donor is
+used rather than a mean of several: means vary less than rows do, so that imputed rows would cluster again.
 """
 
 import torch
@@ -13,48 +13,53 @@ from mvlvm.init.knn_graph import DISTANCES_PER_BLOCK, MAX_COMPONENTS, squared_di
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 
-def hot_deck_impute(filled: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
-    """Give views in which rows do not lie apart from others by what they lack, each divided by its norm.
+def hot_deck_impute(completed: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
+    """Return views in which missing views of rows are imputed by those of their nearest donors, rescaled to unit norm.
 
-    A row keeps what it was filled with where no row that has the view has another in common with it. A view of which
-    a row has a single entry is one that it has.
+    A row keeps its completed entries if no row that has the view shares another view with it. A view with a single
+    observed entry in a row counts as present in this row.
 
     Args:
-        filled: views of equal norm, their gaps filled somehow.
-        present: which rows have an entry in which views.
+        completed: views of equal norm, their missing entries already completed by any method.
+        present: which rows have an observed entry in which views.
     """
-    scores = [_scores(Y, factor) for Y, factor in zip(filled.parts, filled.factors, strict=True)]
-    parts = list(filled.parts)
+    scores = [_scores(Y, factor) for Y, factor in zip(completed.parts, completed.factors, strict=True)]
+    parts = list(completed.parts)
     for view, has in enumerate(present.T):
         if has.any() and not has.all():
-            borrowers, lenders = (~has).nonzero().flatten(), has.nonzero().flatten()
-            nearest, is_near = _nearest_lenders(scores, present, borrowers, lenders)
+            recipients, donors = (~has).nonzero().flatten(), has.nonzero().flatten()
+            nearest, found = _nearest_donors(scores, present, recipients, donors)
             parts[view] = parts[view].clone()
-            parts[view][borrowers[is_near]] = filled.parts[view][nearest[is_near]]
+            parts[view][recipients[found]] = completed.parts[view][nearest[found]]
     return ConcatenatedMatrix(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
 
 
 def _scores(Y: Float[Tensor, "N M"], factor: float) -> Float[Tensor, "N d"]:
+    """Return the principal component scores of one view."""
     left, singular_values = ConcatenatedMatrix([Y], [factor]).left_singular_vectors(MAX_COMPONENTS)
     return (left * singular_values).float()
 
 
-def _nearest_lenders(
+def _nearest_donors(
     scores: list[Float[Tensor, "N _"]],
     present: Bool[Tensor, "N V"],
-    borrowers: Int[Tensor, " B"],
-    lenders: Int[Tensor, " L"],
+    recipients: Int[Tensor, " B"],
+    donors: Int[Tensor, " L"],
 ) -> tuple[Int[Tensor, " B"], Bool[Tensor, " B"]]:
-    """Give every borrower the lender that is nearest in the views both have, and whether there is any."""
-    nearest, is_near = [], []
-    for rows in borrowers.split(max(1, DISTANCES_PER_BLOCK // max(1, len(lenders)))):
-        total = torch.zeros((len(rows), len(lenders)), device=rows.device)
-        shared = torch.zeros_like(total)
+    """Return the nearest donor of every recipient, (B,), and whether any donor shares a view with it, (B,).
+
+    Distances are means over the shared views of squared distances, so that pairs with different numbers of shared views
+    are comparable.
+    """
+    nearest, found = [], []
+    for rows in recipients.split(max(1, DISTANCES_PER_BLOCK // max(1, len(donors)))):
+        total = torch.zeros((len(rows), len(donors)), device=rows.device)
+        n_shared = torch.zeros_like(total)
         for Z, has in zip(scores, present.T, strict=True):
-            both = has[rows, None] & has[lenders]
-            total += torch.where(both, squared_distances(Z[rows], Z[lenders]), 0.0)
-            shared += both
-        least, place = (total / shared).nan_to_num(nan=torch.inf).min(dim=1)
-        nearest.append(lenders[place])
-        is_near.append(least.isfinite())
-    return torch.cat(nearest), torch.cat(is_near)
+            both = has[rows, None] & has[donors]
+            total += torch.where(both, squared_distances(Z[rows], Z[donors]), 0.0)
+            n_shared += both
+        least, index = (total / n_shared).nan_to_num(nan=torch.inf).min(dim=1)
+        nearest.append(donors[index])
+        found.append(least.isfinite())
+    return torch.cat(nearest), torch.cat(found)

@@ -1,9 +1,11 @@
-"""The nearest other rows of every row: all pairs in blocks, or for many rows the pairs that random trees put together.
+"""Weighted k-nearest-neighbour graphs.
 
-A tree halves the rows again and again, each time by how far they lie along a random direction, until a few hundred are
-left in a leaf. Near rows mostly end in the same leaf of some tree, and within leaves all pairs are looked at.
+Neighbours are found by exact search, and among many rows by random projection trees: a tree recursively splits the rows
+at the median of their projections on a random direction until a few hundred are left in a leaf, and all pairs within a
+leaf are compared. Near rows are likely to share a leaf in at least one of several trees.
 
-Which rows are alike: a weighted graph of nearest neighbours.
+The weights of a row's edges are a Gaussian kernel of the distances, with a bandwidth per row that fixes the perplexity,
+as in t-SNE.
 """
 
 import math
@@ -14,143 +16,54 @@ import torch
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-# Up to this many rows all pairs are looked at. Beyond, trees find about three of four (MNIST,
-# 70,000 rows), which is enough for a start.
+# Distances are computed in the space of at most this many principal components.
+MAX_COMPONENTS = 50
+# Distances in memory at a time, 64 MB in float32.
+DISTANCES_PER_BLOCK = 2**24
+# From this number of rows on, graphs have half as many edges, and layouts take half as many iterations.
+MANY_ROWS = 10_000
+# Exact search up to this number of rows, trees beyond. On MNIST (70,000 x 50, k = 15, one thread) own trees take 5 s at
+# a recall of 0.78, scikit-learn's exact search 21 s.
 MAX_ROWS_EXACT = 10_000
 _N_TREES = 8
-_LEAF = 400
-# Rows are compared by at most this many principal components.
-MAX_COMPONENTS = 50
-# Distances held at a time, 64 MB in float32.
-DISTANCES_PER_BLOCK = 2**24
+_LEAF_SIZE = 400
+# Edges per row. 30 give a higher bound than 15 on five of six data sets, by 0.001 to 0.06 nats per entry.
+_N_NEIGHBOURS = 30
+# The perplexity of a row's weights, as a fraction of its number of neighbours, and its least value.
+_RELATIVE_PERPLEXITY = 1 / 3
+_MIN_PERPLEXITY = 5
+# Keeps edges that are much longer than the others of their row from vanishing.
+_MIN_WEIGHT = 1e-6
+# Bisection of the log bandwidth, between these limits.
+_N_BISECTIONS = 40
+_MAX_LOG_BANDWIDTH = 40.0
+# The weight of an edge that connects two components of the graph.
+_BRIDGE_WEIGHT = 0.5
 
 
-class NearestNeighbours(NamedTuple):
-    """The nearest other rows of every row, nearest first, and their squared distances."""
+class Neighbours(NamedTuple):
+    """The nearest neighbours of every row, nearest first.
+
+    Attributes:
+        indices: their row numbers.
+        squared_distances: their squared Euclidean distances.
+    """
 
     indices: Int[Tensor, "N k"]
     squared_distances: Float[Tensor, "N k"]
 
 
-def nearest_neighbours(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> NearestNeighbours:
-    """Find the k nearest other rows of every row.
-
-    Args:
-        Z: the rows.
-        k: fewer than there are rows.
-        generator: of the trees' directions; on the CPU, so that they are the same on every device.
-    """
-    rows = _exact_search(Z, k) if len(Z) <= MAX_ROWS_EXACT else _tree_search(Z, k, generator)
-    return _measured(Z, Z, rows)
-
-
-def nearest_neighbours_among(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], k: int) -> NearestNeighbours:
-    """Find for every row the k nearest of some other rows."""
-    blocks = Z.split(max(1, DISTANCES_PER_BLOCK // len(others)))
-    return _measured(Z, others, torch.cat([_nearest(squared_distances(block, others), k) for block in blocks]))
-
-
-def _measured(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], rows: Int[Tensor, "N k"]) -> NearestNeighbours:
-    """Sort by distances, taken once more: small differences of large squares are rounding."""
-    squared = torch.stack([(Z - others[column]).square().sum(dim=1) for column in rows.T], dim=1)
-    order = squared.argsort(dim=1, stable=True)
-    return NearestNeighbours(rows.gather(1, order), squared.gather(1, order))
-
-
-def _nearest(squared: Float[Tensor, "n m"], k: int) -> Int[Tensor, "n k"]:
-    return squared.topk(k, largest=False).indices
-
-
-def _exact_search(Z: Float[Tensor, "N d"], k: int) -> Int[Tensor, "N k"]:
-    found = []
-    for block in torch.arange(len(Z), device=Z.device).split(max(1, DISTANCES_PER_BLOCK // len(Z))):
-        squared = squared_distances(Z[block], Z)
-        squared[torch.arange(len(block), device=Z.device), block] = torch.inf
-        found.append(_nearest(squared, k))
-    return torch.cat(found)
-
-
-def _tree_search(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Int[Tensor, "N k"]:
-    index = torch.full((len(Z), k), -1, device=Z.device)
-    squared = torch.full((len(Z), k), torch.inf, dtype=Z.dtype, device=Z.device)
-    for _ in range(_N_TREES):
-        for leaves in _tree_leaves(Z, generator).split(max(1, DISTANCES_PER_BLOCK // _LEAF**2)):
-            rows, near, far = _within_leaves(Z, leaves, k)
-            both = torch.cat([index[rows], near], dim=1), torch.cat([squared[rows], far], dim=1)
-            index[rows], squared[rows] = _nearest_of(*both, k)
-    return index
-
-
-def _tree_leaves(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Int[Tensor, "L n"]:
-    """Grow one tree and give its leaves, all of one size; some rows are in two of them to make it come out even."""
-    N, depth = len(Z), 0
-    while _LEAF << depth < N:
-        depth += 1
-    along = Z @ torch.randn((Z.shape[1], depth), generator=generator).to(Z)
-    spare = -N % 2**depth
-    nodes = torch.cat([torch.randperm(N, generator=generator), torch.randperm(N, generator=generator)[:spare]])
-    nodes = nodes.to(Z.device)[None]
-    for level in range(depth):
-        order = along[nodes, level].argsort(dim=1, stable=True)
-        nodes = nodes.gather(1, order).reshape(2 * len(nodes), -1)
-    return nodes
-
-
-def _within_leaves(
-    Z: Float[Tensor, "N d"], leaves: Int[Tensor, "L n"], k: int
-) -> tuple[Int[Tensor, " R"], Int[Tensor, "R k"], Float[Tensor, "R k"]]:
-    """Give the rows of leaves, each once, with their nearest rows there and how far these are."""
-    squared = squared_distances(Z[leaves], Z[leaves])
-    squared.masked_fill_(leaves[:, :, None] == leaves[:, None, :], torch.inf)
-    far, place = squared.topk(k, largest=False)
-    near = leaves[:, None, :].expand(-1, leaves.shape[1], -1).gather(2, place)
-    rows = leaves.flatten()
-    first = torch.full((len(Z),), len(rows), device=Z.device)
-    first.scatter_reduce_(0, rows, torch.arange(len(rows), device=Z.device), "amin")
-    once = first[first < len(rows)]
-    return rows[once], near.flatten(0, 1)[once], far.flatten(0, 1)[once]
-
-
-def _nearest_of(
-    index: Int[Tensor, "R K"], squared: Float[Tensor, "R K"], k: int
-) -> tuple[Int[Tensor, "R k"], Float[Tensor, "R k"]]:
-    """Give the nearest among candidates, each once however often it was found."""
-    index, order = index.sort(dim=1, stable=True)
-    squared = squared.gather(1, order)
-    squared[:, 1:].masked_fill_(index[:, 1:] == index[:, :-1], torch.inf)
-    squared, place = squared.topk(k, largest=False)
-    return index.gather(1, place), squared
-
-
-def squared_distances(A: Float[Tensor, "*L n d"], B: Float[Tensor, "*L m d"]) -> Float[Tensor, "*L n m"]:
-    """Give the squared distance of every two rows, to the precision of differences of squares."""
-    products = A @ B.transpose(-1, -2)
-    return A.square().sum(dim=-1)[..., None] + B.square().sum(dim=-1)[..., None, :] - 2 * products
-
-
-# NearestNeighbours of a row, half of them where there are many rows; a third as many equally near ones would weigh the same.
-# Measured: 30 give a better bound than 15 on five of six data sets, by 0.001 to 0.06 nats per entry.
-_N_NEIGHBOURS = 30
-_MANY = 10_000
-_EQUALLY_NEAR = 1 / 3
-# An edge is an edge, however long it is beside the others of its row.
-_LEAST_WEIGHT = 1e-6
-_FEWEST = 5
-# Halvings of the logarithm of a width. A weight need not be exact.
-_HALVINGS = 40
-_WIDEST = 40.0
-
-
 class KNNGraph(NamedTuple):
-    """A symmetric graph: every edge is there in both directions, sorted by its first end.
+    """A connected, symmetric graph on the CPU: every edge is stored in both directions, sorted by source.
 
     Attributes:
-        start: one end of every edge.
-        end: the other.
-        weight: of the edge, positive; the weights of a row's edges sum to about one.
-        n_rows: N.
+        source: the first row of every edge.
+        target: the second row of every edge.
+        weight: positive weights; those of the edges of a row sum to about one.
+        n_rows: the number of rows N.
     """
 
     source: Int[Tensor, " E"]
@@ -159,42 +72,42 @@ class KNNGraph(NamedTuple):
     n_rows: int
 
     def matrix(self) -> csr_array:
-        """Give the graph as a sparse matrix."""
-        ends = self.source.numpy(), self.target.numpy()
-        return csr_array((self.weight.double().numpy(), ends), shape=(self.n_rows, self.n_rows))
+        """Return the weighted adjacency matrix, sparse (N, N)."""
+        indices = self.source.numpy(), self.target.numpy()
+        return csr_array((self.weight.double().numpy(), indices), shape=(self.n_rows, self.n_rows))
 
 
 def knn_graph(Z: Float[Tensor, "N d"], generator: torch.Generator) -> KNNGraph:
-    """Join every row to its nearest ones, and all rows to one graph. It is on the CPU.
+    """Build the symmetric k-nearest-neighbour graph of rows, and connect its components.
 
-    A row's weights are a normal density of the distances, as wide as makes their entropy that of a third as many
-    neighbours, all equally near; the weight of an edge is the mean of what its two ends say.
+    The weight of an edge is the mean of the two directed weights of `edge_weights`.
 
     Args:
-        Z: the rows, at least two of them.
-        generator: of the search for neighbours.
+        Z: the rows, at least two.
+        generator: draws the random projections.
     """
-    k = _N_NEIGHBOURS if len(Z) <= _MANY else _N_NEIGHBOURS // 2
+    k = _N_NEIGHBOURS if len(Z) <= MANY_ROWS else _N_NEIGHBOURS // 2
     near = nearest_neighbours(Z, min(k, len(Z) - 1), generator)
-    weight = edge_weights(near).clamp_min(_LEAST_WEIGHT).cpu().double().numpy()
-    ends = np.repeat(np.arange(len(Z)), weight.shape[1]), near.indices.cpu().numpy().ravel()
-    directed = csr_array((weight.ravel(), ends), shape=(len(Z), len(Z)))
-    both = _joined((directed + directed.T) / 2, Z.cpu(), generator).tocoo()
-    order = np.lexsort((both.col, both.row))
-    start, end, weights = (torch.as_tensor(part[order]) for part in (both.row, both.col, both.data))
-    return KNNGraph(start.long(), end.long(), weights.float(), len(Z))
+    weight = edge_weights(near).clamp_min(_MIN_WEIGHT).cpu().double().numpy()
+    indices = np.repeat(np.arange(len(Z)), weight.shape[1]), near.indices.cpu().numpy().ravel()
+    directed = csr_array((weight.ravel(), indices), shape=(len(Z), len(Z)))
+    adjacency = _connect_components((directed + directed.T) / 2, Z.cpu(), generator).tocoo()
+    order = np.lexsort((adjacency.col, adjacency.row))
+    source, target, weights = (torch.as_tensor(part[order]) for part in (adjacency.row, adjacency.col, adjacency.data))
+    return KNNGraph(source.long(), target.long(), weights.float(), len(Z))
 
 
-def edge_weights(near: NearestNeighbours) -> Float[Tensor, "N k"]:
-    """Give the weight of every neighbour; those of a row sum to one."""
+def edge_weights(near: Neighbours) -> Float[Tensor, "N k"]:
+    """Return a weight for every neighbour, (N, k); those of a row sum to one and have a fixed perplexity."""
     squared = near.squared_distances.double()
     squared = squared - squared[:, :1]
-    # in units of the mean, so that widths are looked for between fixed ends; copies of a row are all equally near
+    # in units of their mean, so that the limits of the bisection suit every row; duplicates all have distance zero
     squared = squared / squared.mean(dim=1, keepdim=True).clamp_min(torch.finfo(squared.dtype).tiny)
     k = squared.shape[1]
-    target = math.log(min(k, max(_FEWEST, _EQUALLY_NEAR * k)))
-    low, high = torch.full_like(squared[:, :1], -_WIDEST), torch.full_like(squared[:, :1], _WIDEST)
-    for _ in range(_HALVINGS):
+    target = math.log(min(k, max(_MIN_PERPLEXITY, _RELATIVE_PERPLEXITY * k)))
+    low = torch.full_like(squared[:, :1], -_MAX_LOG_BANDWIDTH)
+    high = torch.full_like(squared[:, :1], _MAX_LOG_BANDWIDTH)
+    for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
         share = torch.softmax(-squared * middle.exp(), dim=1)
         entropy = torch.special.entr(share).sum(dim=1, keepdim=True)
@@ -202,23 +115,108 @@ def edge_weights(near: NearestNeighbours) -> Float[Tensor, "N k"]:
     return torch.softmax(-squared * low.exp(), dim=1)
 
 
-def _joined(graph: csr_array, Z: Float[Tensor, "N d"], generator: torch.Generator) -> csr_array:
-    """Tie the parts of a graph together: each to the one whose centre is nearest, by the rows nearest the centres."""
+def _connect_components(graph: csr_array, Z: Float[Tensor, "N d"], generator: torch.Generator) -> csr_array:
+    """Connect every component to that with the nearest centroid, by an edge between the rows nearest the centroids."""
     while True:
-        n_parts, part = connected_components(graph, directed=False)
-        if n_parts == 1:
+        n_components, component = connected_components(graph, directed=False)
+        if n_components == 1:
             return graph
-        where = torch.as_tensor(part).long()
-        centre = torch.zeros((n_parts, Z.shape[1]), dtype=Z.dtype).index_add_(0, where, Z)
-        centre /= torch.bincount(where, minlength=n_parts)[:, None]
-        nearest = nearest_neighbours(centre, 1, generator).indices[:, 0].numpy()
-        middle = _nearest_row_of_each(part, (Z - centre[where]).square().sum(dim=1).numpy(), n_parts)
-        ends = np.concatenate([middle, middle[nearest]]), np.concatenate([middle[nearest], middle])
-        ties = csr_array((np.full(len(ends[0]), 0.5), ends), shape=graph.shape)
-        graph = graph + ties
+        labels = torch.as_tensor(component).long()
+        centroid = torch.zeros((n_components, Z.shape[1]), dtype=Z.dtype).index_add_(0, labels, Z)
+        centroid /= torch.bincount(labels, minlength=n_components)[:, None]
+        nearest = nearest_neighbours(centroid, 1, generator).indices[:, 0].numpy()
+        squared = (Z - centroid[labels]).square().sum(dim=1).numpy()
+        order = np.lexsort((squared, component))
+        medoid = order[np.searchsorted(component[order], np.arange(n_components))]
+        indices = np.concatenate([medoid, medoid[nearest]]), np.concatenate([medoid[nearest], medoid])
+        bridges = csr_array((np.full(len(indices[0]), _BRIDGE_WEIGHT), indices), shape=graph.shape)
+        graph = graph + bridges
 
 
-def _nearest_row_of_each(part: np.ndarray, squared: np.ndarray, n_parts: int) -> np.ndarray:
-    """Give for every part the row of least distance."""
-    order = np.lexsort((squared, part))
-    return order[np.searchsorted(part[order], np.arange(n_parts))]
+def nearest_neighbours(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Neighbours:
+    """Find the k nearest other rows of every row: exactly, or approximately if there are more than `MAX_ROWS_EXACT`.
+
+    Args:
+        Z: the rows.
+        k: the number of neighbours, less than N.
+        generator: draws the random projections; on the CPU, so that they are the same on every device.
+    """
+    if len(Z) > MAX_ROWS_EXACT:
+        return _sorted_by_distance(Z, Z, _tree_search(Z, k, generator))
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z.cpu().numpy())
+    return _sorted_by_distance(Z, Z, torch.as_tensor(search.kneighbors(return_distance=False)).to(Z.device))
+
+
+def nearest_neighbours_among(Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], k: int) -> Neighbours:
+    """Find the k nearest of R other rows for every row, exactly."""
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(others.cpu().numpy())
+    indices = torch.as_tensor(search.kneighbors(Z.cpu().numpy(), return_distance=False)).to(Z.device)
+    return _sorted_by_distance(Z, others, indices)
+
+
+def squared_distances(A: Float[Tensor, "*L n d"], B: Float[Tensor, "*L m d"]) -> Float[Tensor, "*L n m"]:
+    """Return the squared distances of all pairs, (..., n, m), by |a|^2 + |b|^2 - 2 a'b, which loses digits."""
+    products = A @ B.transpose(-1, -2)
+    return A.square().sum(dim=-1)[..., None] + B.square().sum(dim=-1)[..., None, :] - 2 * products
+
+
+def _sorted_by_distance(
+    Z: Float[Tensor, "N d"], others: Float[Tensor, "R d"], indices: Int[Tensor, "N k"]
+) -> Neighbours:
+    """Sort neighbours by their distances, computed anew from differences, which do not cancel."""
+    squared = torch.stack([(Z - others[column]).square().sum(dim=1) for column in indices.T], dim=1)
+    order = squared.argsort(dim=1, stable=True)
+    return Neighbours(indices.gather(1, order), squared.gather(1, order))
+
+
+def _tree_search(Z: Float[Tensor, "N d"], k: int, generator: torch.Generator) -> Int[Tensor, "N k"]:
+    """Return approximate nearest neighbours: the nearest among all rows that share a leaf in one of the trees."""
+    index = torch.full((len(Z), k), -1, device=Z.device)
+    squared = torch.full((len(Z), k), torch.inf, dtype=Z.dtype, device=Z.device)
+    for _ in range(_N_TREES):
+        for leaves in _tree_leaves(Z, generator).split(max(1, DISTANCES_PER_BLOCK // _LEAF_SIZE**2)):
+            rows, new_index, new_squared = _search_leaves(Z, leaves, k)
+            both = torch.cat([index[rows], new_index], dim=1), torch.cat([squared[rows], new_squared], dim=1)
+            index[rows], squared[rows] = _nearest_unique(*both, k)
+    return index
+
+
+def _tree_leaves(Z: Float[Tensor, "N d"], generator: torch.Generator) -> Int[Tensor, "L n"]:
+    """Return the leaves of one random projection tree, (L, n); some rows are repeated to make leaves equally large."""
+    N, depth = len(Z), 0
+    while _LEAF_SIZE << depth < N:
+        depth += 1
+    projections = Z @ torch.randn((Z.shape[1], depth), generator=generator).to(Z)
+    n_repeated = -N % 2**depth
+    nodes = torch.cat([torch.randperm(N, generator=generator), torch.randperm(N, generator=generator)[:n_repeated]])
+    nodes = nodes.to(Z.device)[None]
+    for level in range(depth):
+        order = projections[nodes, level].argsort(dim=1, stable=True)
+        nodes = nodes.gather(1, order).reshape(2 * len(nodes), -1)
+    return nodes
+
+
+def _search_leaves(
+    Z: Float[Tensor, "N d"], leaves: Int[Tensor, "L n"], k: int
+) -> tuple[Int[Tensor, " R"], Int[Tensor, "R k"], Float[Tensor, "R k"]]:
+    """Return the rows in some leaves without repetition, (R,), their neighbours and squared distances there, (R, k)."""
+    squared = squared_distances(Z[leaves], Z[leaves])
+    squared.masked_fill_(leaves[:, :, None] == leaves[:, None, :], torch.inf)
+    squared, position = squared.topk(k, largest=False)
+    index = leaves[:, None, :].expand(-1, leaves.shape[1], -1).gather(2, position)
+    rows = leaves.flatten()
+    first = torch.full((len(Z),), len(rows), device=Z.device)
+    first.scatter_reduce_(0, rows, torch.arange(len(rows), device=Z.device), "amin")
+    unique = first[first < len(rows)]
+    return rows[unique], index.flatten(0, 1)[unique], squared.flatten(0, 1)[unique]
+
+
+def _nearest_unique(
+    index: Int[Tensor, "R K"], squared: Float[Tensor, "R K"], k: int
+) -> tuple[Int[Tensor, "R k"], Float[Tensor, "R k"]]:
+    """Return the k nearest candidates without repetition, and their squared distances."""
+    index, order = index.sort(dim=1, stable=True)
+    squared = squared.gather(1, order)
+    squared[:, 1:].masked_fill_(index[:, 1:] == index[:, :-1], torch.inf)
+    squared, position = squared.topk(k, largest=False)
+    return index.gather(1, position), squared

@@ -1,4 +1,4 @@
-"""Where the latent means start if views have dimensions of their own."""
+"""Initial latents of models with shared and private dimensions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,44 +18,44 @@ def private_init(
     dimensions: Dimensions,
     shared: Float[Tensor, "N _"] | None = None,
 ) -> Float[Tensor, "N D"]:
-    """Give starts for shared and private dimensions, each scaled to unit variance.
+    """Return initial latents of shared and private dimensions, (N, D), each scaled to unit variance.
 
-    The shared ones are the directions that the views have most in common: every view gives as many leading principal
-    components as it sees dimensions, all at the same length, and the shared start is what these have in common (the
-    leading components of all of them side by side, known as MAXVAR canonical correlation). A view's own dimensions
-    start at the principal components of what a straight line through the shared ones leaves of it.
+    The shared dimensions are initialised by MAXVAR canonical correlation analysis: every view contributes as many
+    leading principal components, whitened, as it has latent dimensions, and the leading components of all of these side
+    by side are shared. The private dimensions of a view are the leading principal components of the residual of its
+    linear regression on the shared ones.
 
     Args:
-        Ys: centred views; NaN is missing.
-        names: what the views are called.
-        dimensions: which view sees which.
-        shared: the start of the shared ones, if it is known already.
+        Ys: centred views; NaN marks missing entries.
+        names: the names of the views.
+        dimensions: the latent dimensions of every view.
+        shared: the initial latents of the shared dimensions; None computes them.
 
     Raises:
-        ViewError: a view has fewer directions than it sees dimensions.
+        ViewError: the rank of a view is less than its number of latent dimensions.
     """
-    filled = complete_views(Ys, dimensions.total)
+    completed = complete_views(Ys, dimensions.total)
     if shared is None:
-        leading = [_leading(Y, name, dimensions) for Y, name in zip(filled, names, strict=True)]
-        shared = _common(torch.cat(leading, dim=1), dimensions.n_shared)
-    line = torch.linalg.qr(shared - shared.mean(dim=0)).Q
-    own = [
-        _own(Y - line @ (line.T @ Y), name, dimensions.private[name])
-        for Y, name in zip(filled, names, strict=True)
+        leading = [_leading_components(Y, name, dimensions) for Y, name in zip(completed, names, strict=True)]
+        shared = _shared_components(torch.cat(leading, dim=1), dimensions.n_shared)
+    basis = torch.linalg.qr(shared - shared.mean(dim=0)).Q
+    private = [
+        _private_components(Y - basis @ (basis.T @ Y), name, dimensions.private[name])
+        for Y, name in zip(completed, names, strict=True)
         if name in dimensions.private
     ]
-    return torch.cat([shared, *own], dim=1)
+    return torch.cat([shared, *private], dim=1)
 
 
 def reduce_shared_dimensions(
     Ys: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
 ) -> Dimensions:
-    """Take away shared dimensions, one at least stays, until all views have directions left for their own.
+    """Return dimensions with the largest number of shared ones, at least one, for which `private_init` succeeds.
 
     Args:
-        Ys: centred views; NaN is missing.
-        names: what the views are called.
-        dimensions: which view sees which, with the most shared ones there may be.
+        Ys: centred views; NaN marks missing entries.
+        names: the names of the views.
+        dimensions: the private dimensions, and the maximum number of shared ones.
     """
     for n_shared in range(dimensions.n_shared, 1, -1):
         fewer = replace(dimensions, n_shared=n_shared)
@@ -67,32 +67,32 @@ def reduce_shared_dimensions(
     return replace(dimensions, n_shared=1)
 
 
-def _leading(Y: Float[Tensor, "N M"], name: str, dimensions: Dimensions) -> Float[Tensor, "N r"]:
-    """Give as many leading components of a view as it sees dimensions, or as it has."""
+def _leading_components(Y: Float[Tensor, "N M"], name: str, dimensions: Dimensions) -> Float[Tensor, "N r"]:
+    """Return one leading component per latent dimension of the view, fewer if its rank is smaller."""
     left, values = left_singular_vectors(Y, dimensions.n_shared + dimensions.private.get(name, 0))
     return left[:, values > RANK_TOLERANCE * values[0]]
 
 
-def _common(leading: Float[Tensor, "N R"], n_shared: int) -> Float[Tensor, "N K"]:
-    """Give what the views' leading components have in common."""
+def _shared_components(leading: Float[Tensor, "N R"], n_shared: int) -> Float[Tensor, "N K"]:
+    """Return the leading components of the views' whitened components, scaled to unit variance."""
     left, values = left_singular_vectors(leading, n_shared)
     rank = int((values > RANK_TOLERANCE * values[0]).sum())
     if rank < n_shared:
         raise ViewError(
-            f"n_components={n_shared} is too large for the PCA start: the views have only {rank} direction(s) to start "
-            f"shared dimensions from. Give n_components <= {rank}, or pass an array as init."
+            f"n_components={n_shared} is too large for the PCA initialisation: the leading components of the views "
+            f"have only rank {rank}. Use n_components <= {rank}, or pass an array as init."
         )
     return scale_to_unit_variance(left)
 
 
-def _own(rest: Float[Tensor, "N M"], name: str, k: int) -> Float[Tensor, "N k"]:
-    """Give the leading components of what the shared ones leave of a view."""
-    left, values = left_singular_vectors(rest, k)
-    # a view has unit norm, so what is left of it is measured against one
+def _private_components(residual: Float[Tensor, "N M"], name: str, k: int) -> Float[Tensor, "N k"]:
+    """Return the leading components of a view's residual after regression on the shared ones, at unit variance."""
+    left, values = left_singular_vectors(residual, k)
+    # views have unit norm, so the tolerance is relative to one
     rank = int((values > RANK_TOLERANCE).sum())
     if rank < k:
         raise ViewError(
-            f"n_private={k} is too large for view '{name}': beside the shared dimensions it has {rank} direction(s) "
-            f"left to start from. Give it at most {rank} private dimension(s), or fewer shared ones."
+            f"n_private={k} is too large for view '{name}': after regression on the shared dimensions its residual has "
+            f"rank {rank}. Give it at most {rank} private dimension(s), or use fewer shared ones."
         )
     return scale_to_unit_variance(left)

@@ -8,7 +8,7 @@ converges to the span of the leading right singular vectors of the N x M matrix 
 V outside the span of the first n singular vectors shrinks by the factor $(s_{k+1} / s_n)^2$, where k > n is the number
 of columns of V (Halko, Martinsson and Tropp, 2011). The draws have a fixed seed, so results are repeatable.
 
-Two matrices occur: the scaled views side by side (`ConcatenatedMatrix`, left singular vectors, for initial latents), and
+Two matrices occur: scaled views side by side (`ConcatenatedMatrix`, left singular vectors, for initial latents), and
 a single view (`right_singular_vectors`, for its compression).
 """
 
