@@ -8,13 +8,14 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-baselines check results-baselines results-views results-likelihoods results-speed clean
+.PHONY: help demo test test-slow test-baselines test-mutations check results-baselines results-views results-likelihoods results-speed clean
 
 help:
 	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
 	@echo "make test       the test suite, minutes on two cores"
 	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
 	@echo "make test-baselines  install every method of docs/baselines.md, and test them"
+	@echo "make test-mutations  change single lines of the source, and check that the tests notice, minutes"
 	@echo "make results-baselines  measure docs/results/baselines.md, half an hour"
 	@echo "make check      test, lint, types, import floors, doctests"
 	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
@@ -57,6 +58,9 @@ test-slow: .venv/test
 
 test-baselines: .venv/test .venv/baselines
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/baselines tests/contracts/test_baselines.py
+
+test-mutations: .venv/test
+	$(BIN)/python -m tests.architecture.mutations
 
 check: .venv/dev test
 	$(BIN)/ruff check .

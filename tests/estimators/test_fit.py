@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import mvlvm
-from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError, ViewError
+from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError, ViewError, defaults
 from mvlvm.estimators import base
 
 QUICK = {"max_iter": 15, "tol": 0.0, "n_points": 10}
@@ -27,6 +27,48 @@ def test_no_global_generator_is_touched(small_curve):
     NGMVLVM(**QUICK).fit(small_curve.views).sample(2)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
+
+
+UNTRAINED = {
+    "max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "n_mixtures": 1, "n_draws_predict": 1,
+    "dtype": "float64",
+}  # fmt: skip
+
+
+def test_random_state_reaches_the_conditioning_on_the_data(small_curve, monkeypatch):
+    """Without random initial frequencies, models of two seeds differ in the spectral points of their weights alone."""
+    monkeypatch.setattr(defaults, "INITIAL_MU_SPREAD", 0.0)
+    first, second = (
+        NGMVLVM(random_state=seed, **UNTRAINED).fit(small_curve.views).reconstruct()["rbf"] for seed in (1, 2)
+    )
+    # parameters differ by 1e-12 after the step; spectral points are unrelated
+    assert np.sqrt(np.mean((first - second) ** 2)) > 0.1 * first.std()
+
+
+def test_no_random_number_is_used_twice_in_a_fit(small_curve, monkeypatch):
+    """Training, conditioning, tempering and the reported bound have streams of their own."""
+    drawn, randn = [], torch.randn
+
+    def record(*args, **kwargs):
+        drawn.append(randn(*args, **kwargs))
+        return drawn[-1]
+
+    monkeypatch.setattr(torch, "randn", record)
+    NGMVLVM(random_state=3, **UNTRAINED).fit(small_curve.views["rbf"][:20])
+    numbers = torch.cat([values.double().flatten() for values in drawn])
+    assert len(drawn) > 10
+    assert len(numbers.unique()) == len(numbers)
+
+
+def test_weights_are_averaged_over_draws_of_the_latents(small_curve, monkeypatch):
+    """The error of the average, compared with that of many draws, falls as their number grows."""
+    monkeypatch.setattr(defaults, "INITIAL_LATENT_STD", 1.0)
+    predicted = {}
+    for n_draws in (1, 64, 512):
+        monkeypatch.setattr(defaults, "N_LATENT_DRAWS", n_draws)
+        predicted[n_draws] = NGMVLVM(random_state=0, **UNTRAINED).fit(small_curve.views["rbf"][:30]).reconstruct()
+    one, many = (np.sqrt(np.mean((predicted[n_draws] - predicted[512]) ** 2)) for n_draws in (1, 64))
+    assert 0 < many < one / 2  # an eighth is expected
 
 
 def test_training_raises_the_bound_and_says_what_it_did(fitted, small_curve):

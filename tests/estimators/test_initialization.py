@@ -167,3 +167,14 @@ def test_no_global_generator_is_touched(clusters):
     NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
+
+
+def test_counts_are_initialised_by_components_of_their_logarithms():
+    """Latents of counts begin at the principal components of log(1 + Y), of unit variance."""
+    rng = np.random.default_rng(0)
+    Y = rng.poisson(np.exp(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + 1.0)).astype(float)
+    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "dtype": "float64"}
+    est = NGMVLVM(likelihood="poisson", random_state=0, **settings).fit(Y)
+    logarithms = np.log1p(Y)
+    components = np.linalg.svd(logarithms - logarithms.mean(axis=0), full_matrices=False)[0][:, :2]
+    np.testing.assert_allclose(np.abs(components.T @ est.embedding_) / 40**0.5, np.eye(2), atol=1e-6)

@@ -71,6 +71,20 @@ def test_a_row_without_any_entry_stays_at_the_prior(curve):
     np.testing.assert_allclose(est.embedding_std_[7], 1, atol=0.1)
 
 
+def test_a_row_without_any_entry_is_at_the_prior_from_the_first_step(curve):
+    views = {name: Y.copy() for name, Y in curve.items()}
+    for Y in views.values():
+        Y[7] = np.nan
+    init = np.random.default_rng(0).normal(size=(150, 2))
+    with pytest.warns(ViewWarning, match="without an entry in any view"):
+        est = NGMVLVM(
+            init=init, max_iter=1, tol=0.0, learning_rate=1e-12, n_points=2, n_draws_predict=1, random_state=0
+        ).fit(views)
+    np.testing.assert_allclose(est.embedding_[[6, 8]], init[[6, 8]], atol=1e-6)
+    np.testing.assert_allclose(est.embedding_[7], 0, atol=1e-6)
+    np.testing.assert_allclose(est.embedding_std_[7], 1, atol=1e-6)
+
+
 def test_columns_that_were_never_seen_are_named_and_come_back_empty(curve):
     frame = pd.DataFrame(curve["a"], columns=[f"gene {k}" for k in range(30)])
     frame[["gene 3", "gene 9"]] = np.nan

@@ -79,6 +79,18 @@ def test_a_training_row_ends_near_its_own_place(curve, est):
     assert np.median(np.abs(again - est.embedding_)) < 0.05
 
 
+def test_transform_does_not_temper_the_likelihood(curve, est):
+    """Rows of training have the standard deviations of training, whatever tempering predictions use."""
+    mean, std = est.transform(rows(curve, slice(300)), return_std=True)
+    # half of the likelihood, the next level of tempering, would give standard deviations 1.4 times as large
+    assert np.median(std / est.embedding_std_) == pytest.approx(1.0, abs=0.1)
+    tempered, fitted = copy.copy(est), est.model_
+    tempered.model_ = replace(
+        fitted, views={name: replace(view, tempering=Tempering(0.01, 0.01)) for name, view in fitted.views.items()}
+    )
+    np.testing.assert_array_equal(tempered.transform(rows(curve, slice(300)), return_std=True), (mean, std))
+
+
 def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch):
     some = NEW[:12]
     views = with_gaps(rows(curve, some), 0.2)
@@ -240,6 +252,17 @@ def test_the_score_is_in_the_units_of_the_data(curve):
     )
     new = curve[1]["a"][NEW]
     assert other.score({"a": 10 * new}) == pytest.approx(one.score({"a": new}) - np.log(10), abs=1e-3)
+
+
+def test_score_of_a_target_is_a_density_in_the_units_of_the_data(curve):
+    """The target in units eight times smaller: its density is divided by eight, and the model is the same."""
+    scores = []
+    for unit in (1.0, 8.0):
+        views = {"a": curve[1]["a"], "b": unit * curve[1]["b"]}
+        est = NGMVLVM(max_iter=5, tol=0.0, n_points=5, random_state=0)
+        est.fit({name: Y[:60] for name, Y in views.items()})
+        scores.append(est.score({name: Y[NEW] for name, Y in views.items()}, target="b"))
+    assert scores[1] == pytest.approx(scores[0] - np.log(8), abs=1e-9)
 
 
 def test_a_row_without_any_entry_gets_the_prior_and_one_warning(curve, est):

@@ -94,3 +94,12 @@ def test_nothing_can_be_asked_before_fit(tmp_path):
     ):
         with pytest.raises(NotFittedError):
             ask(NGMVLVM())
+
+
+def test_samples_have_latents_from_the_prior():
+    """All rows of training lie at the origin, where their function is one value; samples have many."""
+    Y = np.random.default_rng(0).normal(size=(30, 20))
+    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_draws_predict": 1, "scale": None}
+    est = NGMVLVM(init=np.zeros((30, 2)), random_state=0, **settings).fit({"y": Y})
+    drawn = est.sample(500, random_state=0)["y"]
+    assert drawn.var(axis=0).mean() > 2 * est.noise_variance_["y"]

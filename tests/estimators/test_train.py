@@ -96,3 +96,15 @@ def test_a_start_of_the_user_s_own_is_not_limited_by_the_views_directions():
         n_components="auto", max_components=5, init=rng.normal(size=(40, 5)), random_state=0, **QUICK | {"max_iter": 2}
     ).fit(rng.normal(size=(40, 3)))
     assert 1 <= est.n_components_ <= 5
+
+
+def test_tol_is_the_rise_per_entry_and_window():
+    """The rise of the objective from the first 50 steps to the next 50, per entry, decides whether to stop at 100."""
+    Y = np.random.default_rng(0).normal(size=(12, 3))
+    settings = {"max_iter": 202, "n_points": 2, "n_mixtures": 1, "n_draws_predict": 1, "random_state": 0}
+    objective = NGMVLVM(tol=0.0, **settings).fit(Y).history_["objective"]
+    rise = (objective[50:100].mean() - objective[:50].mean()) / Y.size
+    assert rise > 0
+    est = NGMVLVM(tol=1.001 * rise, **settings).fit(Y)
+    assert est.stop_reason_ == "converged"
+    assert est.n_iter_ == 100 + 101  # the learning rate then decays over half of max_iter

@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 import torch
 
+from mvlvm import NGMVLVM, defaults
 from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
 from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
 from mvlvm.models import compression
@@ -122,3 +124,28 @@ def test_wide_views_keep_no_more_directions_than_rows(N, M, noise, generator):
     torch.testing.assert_close(
         view.target.Y @ view.target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * view.target.truncated_energy + 1e-9
     )
+
+
+def fit_untrained(compress, max_iter=1):
+    """Fit a view of 64 directions, each with exp(-1/8) of the energy of the one before; parameters do not move."""
+    rng = np.random.default_rng(0)
+    left, right = (np.linalg.qr(rng.normal(size=(n, 64)))[0] for n in (80, 64))
+    return NGMVLVM(
+        compress=compress, max_iter=max_iter, tol=0.0, learning_rate=1e-12, n_points=2, n_mixtures=1,
+        n_draws_predict=1, random_state=0, dtype="float64",
+    ).fit(left * np.exp(-np.arange(64) / 16) @ right.T)  # fmt: skip
+
+
+def test_truncated_energy_is_a_share_of_the_noise_of_all_columns():
+    """A tenth of the noise of all 64 columns is the energy of half of the directions; of one column, that of none."""
+    whole, compressed = (fit_untrained(compress).history_["objective"][0] for compress in (None, 0.1))
+    # the bound of a truncated view is lower; where no direction is truncated, it is the same
+    assert compressed < whole - 1
+
+
+def test_truncation_follows_the_noise_after_a_hundred_steps(monkeypatch):
+    """The initial noise is arbitrary: it is not used. Here all directions exceed it, and are kept from step 100 on."""
+    monkeypatch.setattr(defaults, "INITIAL_NOISE_VARIANCE", 1e-3)
+    whole, compressed = (fit_untrained(compress, max_iter=102).history_["objective"] for compress in (None, 0.5))
+    assert (compressed[:100] < whole[:100] - 1).all()
+    np.testing.assert_allclose(compressed[100:], whole[100:], rtol=1e-9)
