@@ -14,9 +14,9 @@ def call(*words):
 
 
 @pytest.fixture
-def made_up(monkeypatch):
+def stub(monkeypatch):
     monkeypatch.setattr(runner, "WORKER", "tests.experiments.stub_worker")
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"made-up": experiment()})
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"stub": experiment()})
 
 
 def test_the_list_names_every_experiment():
@@ -46,18 +46,18 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     assert "--out must be a folder" in said.output
 
 
-def test_it_runs_writes_and_does_not_run_again(made_up, tmp_path):
+def test_it_runs_writes_and_does_not_run_again(stub, tmp_path):
     first = call("all", "--out", tmp_path, "--jobs", 1)
     assert first.exit_code == 0, first.output
     assert "2 cells, 0 of them at hand" in first.output
-    assert "NG-MVLVM" in (tmp_path / "made-up.md").read_text()
-    assert "made-up.md" in (tmp_path / "README.md").read_text()
+    assert "NG-MVLVM" in (tmp_path / "stub.md").read_text()
+    assert "stub.md" in (tmp_path / "README.md").read_text()
     again = call("all", "--out", tmp_path)
     assert "2 cells, 2 of them at hand" in again.output
 
 
-def test_cells_of_another_folder_are_taken_over(made_up, tmp_path):
-    call("made-up", "--out", tmp_path / "there", "--jobs", 1, "--methods", "MVAE")
-    said = call("made-up", "--out", tmp_path / "here", "--merge", tmp_path / "there")
+def test_cells_of_another_folder_are_taken_over(stub, tmp_path):
+    call("stub", "--out", tmp_path / "there", "--jobs", 1, "--methods", "MVAE")
+    said = call("stub", "--out", tmp_path / "here", "--merge", tmp_path / "there")
     assert "1 cells are new" in said.output
     assert [cell.method for cell in CellStore(tmp_path / "here").read()] == ["MVAE"]

@@ -1,4 +1,4 @@
-"""An experiment that takes no time, for tests of everything around it."""
+"""A stub experiment whose cells take no time, fail, crash or hang."""
 
 import os
 import time
@@ -21,12 +21,12 @@ def measure(cell):
     return Measurement({"KNN": 0.5 + cell.seed / 100, "rows": 10})
 
 
-def write(found):
-    return Page([comparison(found, data, [Measure("KNN", "KNN")], paper_table="multi-view") for data in found.data])
+def write(results):
+    return Page([comparison(results, data, [Measure("KNN", "KNN")], paper_table="multi-view") for data in results.data])
 
 
 def experiment(methods=("NG-MVLVM", "MVAE"), data=("BRIDGES",), axes=None):
     grids = {effort: [Grid(data, methods, axes or {})] for effort in Effort}
     return Experiment(
-        name="made-up", title="Made up", source="Nowhere.", grids=grids, measure=measure, write=write
+        name="stub", title="Stub", source="Not in the paper.", grids=grids, measure=measure, write=write
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The worker of the library, with the made-up experiment in its catalogue."""
+"""The worker process of the library, with the stub experiment in its catalogue."""
 
 import sys
 from pathlib import Path
@@ -7,5 +7,5 @@ from mvlvm.experiments import catalogue, runner
 from tests.experiments.stub_experiment import experiment
 
 if __name__ == "__main__":
-    catalogue.EXPERIMENTS["made-up"] = experiment()
+    catalogue.EXPERIMENTS["stub"] = experiment()
     runner.main(Path(sys.argv[1]))

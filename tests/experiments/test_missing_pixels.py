@@ -1,7 +1,4 @@
-"""Hidden pixels: filled in, judged where they were hidden, and shown.
-
-Simple ways to fill gaps do what they say.
-"""
+"""Imputation of missing pixels: evaluation on the missing pixels only, the page, and simple imputation methods."""
 
 import numpy as np
 import pytest
@@ -9,9 +6,9 @@ import pytest
 from mvlvm.experiments import missing_pixels
 from mvlvm.experiments.cells import CellStore, Effort
 from mvlvm.experiments.missing_pixels import impute_column_means, impute_neighbours, impute_pca, pca_reconstruction
-from tests.experiments.stored_results import cell, found_in, record, tiny_images
+from tests.experiments.stored_results import cell, record, results_from_numbers, tiny_images
 
-# fits of so few steps say that they have not finished
+# fits with few steps warn that they have not converged
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.errors.ConvergenceWarning")
 OURS, SHARE = "NG-MVLVM", "percent hidden"
 
@@ -25,84 +22,84 @@ def measured(method, share, **at):
     return missing_pixels.measure(cell(missing_pixels.MISSING, method, **{SHARE: share, **at}))
 
 
-def test_means_are_judged_where_pixels_were_hidden_and_nowhere_else():
+def test_error_is_computed_on_missing_pixels_only():
     Y = tiny_images(n=40)["image"] / 255
-    hidden = np.random.default_rng(0).random(Y.shape) < 0.4
-    means = np.array([Y[~hidden[:, m], m].mean() for m in range(Y.shape[1])])
-    expected = np.sqrt(np.mean((np.broadcast_to(means, Y.shape) - Y)[hidden] ** 2))
-    assert measured("means of columns", 40).numbers == {"RMSE": pytest.approx(expected, rel=1e-5), "rows": 40}
+    missing = np.random.default_rng(0).random(Y.shape) < 0.4
+    means = np.array([Y[~missing[:, m], m].mean() for m in range(Y.shape[1])])
+    expected = np.sqrt(np.mean((np.broadcast_to(means, Y.shape) - Y)[missing] ** 2))
+    assert measured("column means", 40).numbers == {"RMSE": pytest.approx(expected, rel=1e-5), "rows": 40}
 
 
-def test_ours_has_error_bars_and_keeps_images(monkeypatch):
+def test_our_model_reports_calibration_and_saves_images(monkeypatch):
     monkeypatch.setattr(missing_pixels, "_QUICK_STEPS", 60)
     ours = measured(OURS, 40, D=2)
     assert set(ours.numbers) == {"RMSE", "RMSE rebuilt", "log density", "coverage", "rows"}
-    assert ours.numbers["RMSE"] < measured("means of columns", 40).numbers["RMSE"]
+    assert ours.numbers["RMSE"] < measured("column means", 40).numbers["RMSE"]
     assert 0.5 < ours.numbers["coverage"] <= 1
-    gaps = np.isnan(ours.arrays["with gaps"])
-    assert 0.2 < gaps.mean() < 0.6
-    assert (ours.arrays["filled in"][~gaps] == ours.arrays["original"][~gaps]).all()
+    is_missing = np.isnan(ours.arrays["observed"])
+    assert 0.2 < is_missing.mean() < 0.6
+    assert (ours.arrays["filled in"][~is_missing] == ours.arrays["original"][~is_missing]).all()
     assert set(measured(OURS, 0, D=2).numbers) == {"RMSE rebuilt", "rows"}
 
 
-def test_gaps_as_zeros_are_taken_for_black_pixels(monkeypatch):
+def test_missing_pixels_set_to_zero_increase_the_error(monkeypatch):
     monkeypatch.setattr(missing_pixels, "_QUICK_STEPS", 60)
-    as_zeros = measured("NG-MVLVM (gaps as zeros)", 60, D=2).numbers["RMSE"]
+    as_zeros = measured("NG-MVLVM (missing as zeros)", 60, D=2).numbers["RMSE"]
     assert as_zeros > measured(OURS, 60, D=2).numbers["RMSE"]
 
 
-def test_components_without_gaps_are_principal_components():
+def test_iterative_pca_on_complete_data_is_pca():
     Y = tiny_images(n=40)["image"] / 255
     squares = np.linalg.svd(Y - Y.mean(axis=0), compute_uv=False) ** 2
-    rebuilt = measured("principal components in rounds", 0, D=2).numbers["RMSE rebuilt"]
+    rebuilt = measured("iterative PCA", 0, D=2).numbers["RMSE rebuilt"]
     assert rebuilt == pytest.approx(np.sqrt(squares[2:].sum() / Y.size), rel=1e-4)
 
 
-def test_the_page_has_a_table_for_every_dimension_and_images(tmp_path):
+def test_page_has_tables_by_dimension_and_images(tmp_path):
     store = CellStore(tmp_path)
     for share in (0, 20):
         one = cell(missing_pixels.MISSING, OURS, **{SHARE: share, "D": 2})
         images = np.zeros((3, 784), dtype=np.float32)
-        store.keep_arrays(one, {name: images for name in ("original", "with gaps", "filled in")})
+        store.save_arrays(one, {name: images for name in ("original", "observed", "filled in")})
         store.append(record(one, **({"RMSE": 0.1} if share else {}), **{"RMSE rebuilt": 0.2}))
-    numbers = {("R-MNIST", "means of columns", 0, ((SHARE, 20),)): {"RMSE": 0.3}}
-    page = missing_pixels.write(found_in(missing_pixels.MISSING, store, numbers, effort=Effort.QUICK))
-    hidden, rebuilt = page.tables
-    assert hidden.rows == [
+    numbers = {("R-MNIST", "column means", 0, ((SHARE, 20),)): {"RMSE": 0.3}}
+    page = missing_pixels.write(results_from_numbers(missing_pixels.MISSING, store, numbers, effort=Effort.QUICK))
+    missing, rebuilt = page.tables
+    assert missing.rows == [
         ["method", "percent hidden = 20"],
         [OURS, "**0.1000 (1)**"],
-        ["means of columns", "0.3000 (1)"],
+        ["column means", "0.3000 (1)"],
     ]
     assert rebuilt.rows[1:] == [[OURS, "**0.2000 (1)**", "**0.2000 (1)**"]]
     assert list(page.figures) == ["rmse", "r-mnist-2"]
 
 
-def hidden_plane(rng):
+def low_rank_data(rng):
     Y = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 8)) + 5.0
-    hidden = rng.random(Y.shape) < 0.2
-    return Y, hidden, np.where(hidden, np.nan, Y)
+    missing = rng.random(Y.shape) < 0.2
+    return Y, missing, np.where(missing, np.nan, Y)
 
 
-def test_components_find_what_lies_in_a_plane_and_means_do_not():
-    Y, hidden, with_gaps = hidden_plane(np.random.default_rng(0))
-    errors = {way: np.sqrt(np.mean((filled - Y)[hidden] ** 2)) for way, filled in (
-        ("components", impute_pca(with_gaps, 2)), ("means", impute_column_means(with_gaps)),
-        ("neighbours", impute_neighbours(with_gaps)))}  # fmt: skip
+def test_iterative_pca_recovers_low_rank_data():
+    Y, missing, observed = low_rank_data(np.random.default_rng(0))
+    errors = {way: np.sqrt(np.mean((imputed - Y)[missing] ** 2)) for way, imputed in (
+        ("components", impute_pca(observed, 2)), ("means", impute_column_means(observed)),
+        ("neighbours", impute_neighbours(observed)))}  # fmt: skip
     assert errors["components"] < 0.05 * errors["means"]
     assert errors["neighbours"] < errors["means"]
 
 
-def test_what_is_there_stays():
-    _, hidden, with_gaps = hidden_plane(np.random.default_rng(1))
-    for filled in (impute_pca(with_gaps, 2), impute_column_means(with_gaps), impute_neighbours(with_gaps)):
-        assert (filled[~hidden] == with_gaps[~hidden]).all()
-        assert np.isfinite(filled).all()
+def test_observed_entries_are_unchanged():
+    _, missing, observed = low_rank_data(np.random.default_rng(1))
+    for imputed in (impute_pca(observed, 2), impute_column_means(observed), impute_neighbours(observed)):
+        assert (imputed[~missing] == observed[~missing]).all()
+        assert np.isfinite(imputed).all()
 
 
-def test_a_column_without_entries_is_filled_with_zero():
+def test_column_without_observed_entries_is_imputed_with_zero():
     assert impute_column_means(np.array([[np.nan, 1.0], [np.nan, 3.0]])).tolist() == [[0.0, 1.0], [0.0, 3.0]]
 
 
-def test_rebuilding_keeps_the_leading_directions():
+def test_pca_reconstruction_keeps_leading_directions():
     Y = np.array([[3.0, 0.1], [-3.0, 0.1], [3.0, -0.1], [-3.0, -0.1]])
     np.testing.assert_allclose(pca_reconstruction(Y, 1), [[3, 0], [-3, 0], [3, 0], [-3, 0]], atol=1e-12)

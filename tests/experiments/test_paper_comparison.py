@@ -1,7 +1,4 @@
-"""Which of the paper's numbers are reached.
-
-Both kernels seed by seed: which cells are put beside each other, and what is called better.
-"""
+"""Comparisons over all experiments: values of the paper that are reached, and NG-SM against stationary kernels."""
 
 from dataclasses import replace
 
@@ -20,42 +17,42 @@ from mvlvm.experiments.paper_comparison import (
     paper_comparison_table,
     paper_comparisons,
 )
-from tests.experiments.stored_results import found_in, record
+from tests.experiments.stored_results import record, results_from_numbers
 
 
 def rows_of(name, numbers, tmp_path):
     store = CellStore(tmp_path)
-    found_in(EXPERIMENTS[name], store, numbers)
+    results_from_numbers(EXPERIMENTS[name], store, numbers)
     return list(paper_comparisons(EXPERIMENTS.values(), Effort.QUICK, store))
 
 
 @pytest.mark.parametrize(("accuracy", "reached"), [(0.8212, True), (0.821, False), (0.99, True)])
-def test_accuracies_are_reached_within_one_standard_deviation_of_the_papers(accuracy, reached, tmp_path):
+def test_accuracy_is_reached_within_one_standard_deviation_of_the_paper(accuracy, reached, tmp_path):
     (row,) = rows_of("multi-view", {("MNIST", "NG-MVLVM", 0, ()): {"KNN": accuracy}}, tmp_path)  # 82.72 ± 0.61
     assert row.is_reached is reached
     assert row.is_same_data
 
 
 @pytest.mark.parametrize(("error", "reached"), [(0.0233, True), (0.0235, False), (0.001, True)])
-def test_errors_are_reached_from_above_at_the_papers_dimension(error, reached, tmp_path):
+def test_error_is_compared_at_the_latent_dimension_of_the_paper(error, reached, tmp_path):
     numbers = {("MNIST", "NG-MVLVM", 0, (("D", d),)): {"MSE image": value} for d, value in ((2, error), (10, 0.0))}
     (row,) = rows_of("reconstruction", numbers, tmp_path)  # 0.023 ± 0.0004
     assert row.is_reached is reached
     assert paper_comparison_table([row]).rows[1][3:5] == ["0.0230 ± 0.0004", f"{error:.4f} (1)"]
 
 
-def test_the_table_and_the_count_say_which_data_differ(tmp_path):
+def test_table_and_summary_mark_different_data(tmp_path):
     numbers = {("MNIST", "NG-MVLVM", 0, ()): {"KNN": 0.9, "SVM": 0.1}, ("YALE", "NG-MVLVM", 0, ()): {"KNN": 0.1},
                ("YALE", "MVAE", 0, ()): {"KNN": 0.9}}  # fmt: skip
     rows = rows_of("multi-view", numbers, tmp_path)
     assert [row[1:3] + row[-1:] for row in paper_comparison_table(rows).rows[1:]] == [
-        ["MNIST", "KNN", "yes"], ["MNIST", "SVM", "**no**"], ["YALE (other data)", "KNN", "**no**"],
+        ["MNIST", "KNN", "yes"], ["MNIST", "SVM", "**no**"], ["YALE (different data)", "KNN", "**no**"],
     ]  # fmt: skip
-    assert paper_comparison_table(rows).rows[1][3:5] == ["82.72 ± 0.61", "90.00 (1)"]  # with the paper's digits
-    assert "1 of 3 are, and 1 of the 2 whose data" in " ".join(paper_comparison_summary(rows).split())
+    assert paper_comparison_table(rows).rows[1][3:5] == ["82.72 ± 0.61", "90.00 (1)"]  # with the decimals of the paper
+    assert "1 of 3 values are reached, and 1 of the 2 whose data" in " ".join(paper_comparison_summary(rows).split())
 
 
-def test_every_number_that_the_paper_prints_of_our_model_has_a_place():
+def test_every_value_printed_for_our_model_is_compared():
     from mvlvm.experiments.result_tables import _tables
 
     places = {
@@ -77,48 +74,48 @@ def store(tmp_path):
     for seed in range(4):
         kept.append(record(cell("NG-MVLVM", seed), KNN=0.7 + 0.01 * seed, MSE=0.2))
         kept.append(record(cell("MV-ARFLVM", seed), KNN=0.6 + 0.012 * seed, MSE=0.1 + 0.001 * seed))
-    kept.append(record(cell("NG-MVLVM", 4), KNN=0.0))  # the other has no such seed
-    kept.append(record(cell("MV-ARFLVM", 0, at=(("D", 5),)), KNN=1.0))  # nor ours such a place
+    kept.append(record(cell("NG-MVLVM", 4), KNN=0.0))  # no stationary result for this seed
+    kept.append(record(cell("MV-ARFLVM", 0, at=(("D", 5),)), KNN=1.0))  # no result of ours at this grid point
     kept.append(record(cell("NG-MVLVM", 0, effort=Effort.QUICK), KNN=0.0))
     kept.append(record(cell("MVAE", 0), KNN=0.0))
     kept.append(record(cell("MV-ARFLVM", 4), status=FAILED))
     return kept
 
 
-def test_only_the_same_place_effort_and_seed_are_put_beside_each_other(store):
-    found = {pair.number: pair for pair in kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)}
-    assert set(found) == {"KNN", "MSE"}
-    assert found["KNN"].ours.tolist() == pytest.approx([0.7, 0.71, 0.72, 0.73])
-    assert found["KNN"].gain == pytest.approx(0.1 - 0.003)
-    assert found["KNN"].standard_error == pytest.approx(0.002 * (5 / 3) ** 0.5 / 2)
+def test_pairs_share_grid_point_effort_and_seed(store):
+    pairs = {pair.number: pair for pair in kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)}
+    assert set(pairs) == {"KNN", "MSE"}
+    assert pairs["KNN"].ours.tolist() == pytest.approx([0.7, 0.71, 0.72, 0.73])
+    assert pairs["KNN"].gain == pytest.approx(0.1 - 0.003)
+    assert pairs["KNN"].standard_error == pytest.approx(0.002 * (5 / 3) ** 0.5 / 2)
     assert kernel_pairs(EXPERIMENTS.values(), Effort.QUICK, store) == []
 
 
-def test_less_error_is_better(store):
-    found = {pair.number: pair for pair in kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)}
-    assert found["KNN"].gain > 0 > found["MSE"].gain
-    assert "Of 2 numbers 1 are clearly better (bold) and 1 clearly worse" in " ".join(
-        kernel_comparison_summary(list(found.values())).split()
+def test_smaller_error_is_a_gain(store):
+    pairs = {pair.number: pair for pair in kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)}
+    assert pairs["KNN"].gain > 0 > pairs["MSE"].gain
+    assert "Of 2 numbers, 1 are significantly better (bold) and 1 significantly worse" in " ".join(
+        kernel_comparison_summary(list(pairs.values())).split()
     )
-    rows = {row[2]: row for row in kernel_comparison_table(found.values()).rows[1:]}
+    rows = {row[2]: row for row in kernel_comparison_table(pairs.values()).rows[1:]}
     assert rows["KNN"][1] == "CHANNEL, D = 2"
     assert rows["KNN"][5].startswith("**+0.0970")
     assert rows["MSE"][5].startswith("*+0.0985")
     assert rows["MSE"][6] == "+97.0"
 
 
-def test_a_difference_within_chance_is_not_clear(tmp_path):
+def test_insignificant_difference_is_not_clear(tmp_path):
     kept = CellStore(tmp_path)
     for seed, ours in enumerate((0.5, 0.7, 0.5, 0.7)):
         kept.append(record(cell("NG-MVLVM", seed), KNN=ours))
         kept.append(record(cell("ARFLVM", seed), KNN=0.58))
     (pair,) = kernel_pairs(EXPERIMENTS.values(), Effort.FULL, kept)
     assert not pair.is_clear
-    assert "0 are clearly better" in " ".join(kernel_comparison_summary([pair]).split())
+    assert "0 are significantly better" in " ".join(kernel_comparison_summary([pair]).split())
     assert kernel_comparison_table([pair]).rows[1][5] == "+0.0200 ± 0.0577"
 
 
-def test_machines_are_not_mixed_and_two_seeds_are_too_few(tmp_path):
+def test_machines_are_not_mixed_and_three_seeds_are_required(tmp_path):
     kept = CellStore(tmp_path)
     for seed in range(5):
         kept.append(record(cell("NG-MVLVM", seed), KNN=0.7 + 0.01 * seed))
@@ -127,7 +124,7 @@ def test_machines_are_not_mixed_and_two_seeds_are_too_few(tmp_path):
     assert kernel_pairs(EXPERIMENTS.values(), Effort.FULL, kept) == []
 
 
-def test_latents_that_another_page_has_judged_are_not_counted_twice(tmp_path):
+def test_repeated_experiment_is_not_counted_twice(tmp_path):
     kept = CellStore(tmp_path)
     for seed in range(5):
         for method, accuracy in (("NG-MVLVM", 0.7 + 0.01 * seed), ("MV-ARFLVM", 0.6)):
@@ -135,12 +132,12 @@ def test_latents_that_another_page_has_judged_are_not_counted_twice(tmp_path):
     assert kernel_pairs(EXPERIMENTS.values(), Effort.FULL, kept) == []
 
 
-def test_the_page_is_written_as_markdown_and_csv(store):
-    found = kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)
+def test_overview_is_written_as_markdown_and_csv(store):
+    pairs = kernel_pairs(EXPERIMENTS.values(), Effort.FULL, store)
     path = write_overview(
         KERNEL_COMPARISON_TITLE,
-        kernel_comparison_summary(found),
-        kernel_comparison_table(found),
+        kernel_comparison_summary(pairs),
+        kernel_comparison_table(pairs),
         Effort.FULL,
         store.folder,
     )

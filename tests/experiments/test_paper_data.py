@@ -1,4 +1,4 @@
-"""The paper's data: which rows a cell gets, and in which order."""
+"""Data sets of the paper: subsets and order of rows."""
 
 import numpy as np
 import pytest
@@ -20,13 +20,13 @@ def shuffled(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("most_rows", [None, 30, 100])
-def test_rows_keep_their_classes_and_their_order_unless_they_are_to_be_shuffled(shuffled, most_rows):
+@pytest.mark.parametrize("max_rows", [None, 30, 100])
+def test_rows_keep_labels_and_are_shuffled_only_on_request(shuffled, max_rows):
     first, again, other = (
-        load_paper_data("BRIDGES", seed=seed, effort=Effort.FULL, most_rows=most_rows) for seed in (0, 0, 1)
+        load_paper_data("BRIDGES", seed=seed, effort=Effort.FULL, max_rows=max_rows) for seed in (0, 0, 1)
     )
     rows = first.views["a"][:, 0].astype(int)
-    assert len(rows) == len(set(rows.tolist())) == min(60, most_rows or 60)
+    assert len(rows) == len(set(rows.tolist())) == min(60, max_rows or 60)
     np.testing.assert_array_equal(first.labels, LABELS[rows])
     np.testing.assert_array_equal(rows, again.views["a"][:, 0])
     assert (np.diff(rows) > 0).all() != shuffled
@@ -34,11 +34,11 @@ def test_rows_keep_their_classes_and_their_order_unless_they_are_to_be_shuffled(
         assert rows.tolist() != other.views["a"][:, 0].tolist()
 
 
-def test_copies_that_are_sorted_by_class_are_shuffled():
+def test_duplicates_sorted_by_class_are_shuffled():
     assert paper_data.PAPER_DATA["NEWSGROUPS"].shuffled
 
 
 @need("newsgroups3.jsonl.gz")
-def test_newsgroups_is_the_papers():
+def test_newsgroups_has_the_shape_stated_in_the_paper():
     data = load_paper_data("NEWSGROUPS", seed=0, effort=Effort.FULL)
     assert data.views["words"].shape == (2752, 19)

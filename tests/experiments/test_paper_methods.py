@@ -1,4 +1,4 @@
-"""The methods of a table: which start they have where latents are classified, and where they are not."""
+"""Methods of the tables: initialisation where latents are classified, and elsewhere."""
 
 import numpy as np
 import pytest
@@ -8,19 +8,19 @@ from mvlvm.experiments.cells import CellStore
 from mvlvm.experiments.classification_tables import CHALLENGING, LATENTS, MULTI_VIEW, SINGLE_VIEW
 from mvlvm.experiments.held_out import HELD_OUT
 from mvlvm.experiments.paper_methods import INITIALISATION_NOTE, estimator_for, estimator_initialised_by_bound
-from tests.experiments.stored_results import cell, found_in, tiny_images
+from tests.experiments.stored_results import cell, results_from_numbers, tiny_images
 
 CLASSIFYING = [MULTI_VIEW, SINGLE_VIEW, CHALLENGING, HELD_OUT, LATENTS]
 
 
 @pytest.mark.parametrize("method", ["NG-MVLVM", "MV-ARFLVM", "ARFLVM"])
-def test_ours_starts_where_its_bound_is_best_if_asked_to_and_else_by_default(method):
+def test_initialisation_is_chosen_by_the_bound_only_on_request(method):
     one = cell(MULTI_VIEW, method)
     assert estimator_initialised_by_bound(one).init == "auto"
     assert estimator_for(one).init == "pca"
 
 
-def test_other_methods_are_the_same_everywhere():
+def test_other_methods_have_the_same_parameters_everywhere():
     one = cell(MULTI_VIEW, "MVAE")
     asked, other = estimator_initialised_by_bound(one, 3), estimator_for(one, 3)
     assert asked.get_params() == other.get_params()
@@ -28,7 +28,7 @@ def test_other_methods_are_the_same_everywhere():
 
 
 @pytest.mark.parametrize("experiment", CLASSIFYING)
-def test_every_table_of_classes_starts_ours_by_the_bound(experiment, monkeypatch):
+def test_classification_experiments_choose_the_initialisation_by_the_bound(experiment, monkeypatch):
     made = []
 
     class Stub:
@@ -46,7 +46,9 @@ def test_every_table_of_classes_starts_ours_by_the_bound(experiment, monkeypatch
 
 
 @pytest.mark.parametrize("experiment", CLASSIFYING)
-def test_every_table_of_classes_says_so(experiment, tmp_path):
+def test_classification_pages_state_the_initialisation(experiment, tmp_path):
     data = experiment.data[0]
-    found = found_in(experiment, CellStore(tmp_path), {(data, "NG-MVLVM", 0, ()): {"KNN": 0.5, "rows": 3}})
-    assert INITIALISATION_NOTE in experiment.write(found).notes
+    results = results_from_numbers(
+        experiment, CellStore(tmp_path), {(data, "NG-MVLVM", 0, ()): {"KNN": 0.5, "rows": 3}}
+    )
+    assert INITIALISATION_NOTE in experiment.write(results).notes

@@ -1,3 +1,5 @@
+"""The S-curve: evaluation against the true latents and kernels, and the toy page."""
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ from mvlvm.evaluation import affine_r2
 from mvlvm.experiments import s_curve
 from mvlvm.experiments.cells import Effort
 from mvlvm.experiments.s_curve import TOY, measure, write
-from tests.experiments.stored_results import cell_of, found_of
+from tests.experiments.stored_results import grid_cell, results_from_cells
 
 
 @pytest.fixture(autouse=True)
@@ -14,8 +16,8 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(s_curve, "_ROWS", {Effort.QUICK: 40})
 
 
-def test_pca_is_judged_by_its_latents_and_has_no_kernel():
-    measured = measure(cell_of(TOY, "RBF+Gibbs", "PCA", seed=3))
+def test_pca_is_evaluated_by_latents_and_has_no_kernel():
+    measured = measure(grid_cell(TOY, "RBF+Gibbs", "PCA", seed=3))
     data = load("s-curve", kernels=["rbf", "gibbs"], n_samples=40, n_features=100, random_state=3)
     assert set(measured.numbers) == {"R2"}
     assert affine_r2(data.truth["latents"], measured.arrays["latents"].astype(float)) == pytest.approx(
@@ -25,9 +27,9 @@ def test_pca_is_judged_by_its_latents_and_has_no_kernel():
     np.testing.assert_allclose(measured.arrays["true kernel 2"], data.truth["kernels"]["view2"], rtol=1e-5, atol=1e-7)
 
 
-def test_our_kernels_are_correlated_with_the_true_ones_of_their_own_views(monkeypatch):
+def test_kernel_correlation_compares_matching_views(monkeypatch):
     monkeypatch.setattr("mvlvm.experiments.paper_methods._QUICK", {"NG-MVLVM": {"max_iter": 30, "tol": 0.0}})
-    measured = measure(cell_of(TOY, "RBF+Gibbs", "NG-MVLVM"))
+    measured = measure(grid_cell(TOY, "RBF+Gibbs", "NG-MVLVM"))
     above = np.triu_indices(40, k=1)
     for view in (1, 2):
         true, learned = (measured.arrays[f"{kind} kernel {view}"][above] for kind in ("true", "learned"))
@@ -35,7 +37,7 @@ def test_our_kernels_are_correlated_with_the_true_ones_of_their_own_views(monkey
     assert measured.numbers["R2"] > 0.5
 
 
-def made_up(method, r2, kernels=None, seed=0):
+def fake_result(method, r2, kernels=None, seed=0):
     rng = np.random.default_rng(seed)
     X, K = rng.normal(size=(12, 2)), np.eye(12)
     arrays = {"latents": X, "true latents": X, "angle": np.arange(12.0), "true kernel 1": K, "true kernel 2": K}
@@ -43,21 +45,21 @@ def made_up(method, r2, kernels=None, seed=0):
     for view, correlation in enumerate(kernels or (), 1):
         numbers[f"kernel {view}"] = correlation
         arrays[f"learned kernel {view}"] = K
-    return cell_of(TOY, "RBF+RBF", method, seed=seed), numbers, arrays
+    return grid_cell(TOY, "RBF+RBF", method, seed=seed), numbers, arrays
 
 
-def test_the_table_has_the_best_in_bold_and_dashes_for_who_has_no_kernel(tmp_path):
-    found = found_of(TOY, tmp_path, [made_up("PCA", 0.95), made_up("NG-MVLVM", 0.9, (0.7, 0.8))])
-    page = write(found)
+def test_table_marks_the_best_and_has_dashes_without_a_kernel(tmp_path):
+    results = results_from_cells(TOY, tmp_path, [fake_result("PCA", 0.95), fake_result("NG-MVLVM", 0.9, (0.7, 0.8))])
+    page = write(results)
     assert [row[1:] for row in page.tables[0].rows[1:]] == [
         ["0.900 (1)", "**0.700 (1)**", "**0.800 (1)**"], ["**0.950 (1)**", "-", "-"],
     ]  # fmt: skip
 
 
-def test_the_figure_shows_the_truth_and_every_method_of_the_first_seed(tmp_path):
-    results = [made_up("NG-MVLVM", 0.25, (0.7, 0.8), seed=1), made_up("NG-MVLVM", 0.9, (0.7, 0.8)),
-               made_up("PCA", 0.95)]  # fmt: skip
-    (figure,) = write(found_of(TOY, tmp_path, results)).figures.values()
+def test_figure_shows_truth_and_methods_of_the_first_seed(tmp_path):
+    results = [fake_result("NG-MVLVM", 0.25, (0.7, 0.8), seed=1), fake_result("NG-MVLVM", 0.9, (0.7, 0.8)),
+               fake_result("PCA", 0.95)]  # fmt: skip
+    (figure,) = write(results_from_cells(TOY, tmp_path, results)).figures.values()
     names = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
     assert names == ["truth", "NG-MVLVM", "PCA"]
     titles = " ".join(axes.get_title() for axes in figure.axes)

@@ -92,7 +92,7 @@ def _run(store: "CellStore", cells: "Sequence[Cell]", jobs: int | None, limit: f
     n_cores = os.cpu_count() or 1
     n_processes = jobs or n_cores
     runner = Runner(store, n_processes, max(1, n_cores // n_processes), limit)
-    left = runner.left(cells)
+    left = runner.unfinished(cells)
     forecast = Forecast(left, n_processes)
     console.print(f"{len(cells)} cells, {len(cells) - len(left)} of them at hand.", highlight=False)
     rest = TextColumn("{task.fields[left]}")
@@ -100,13 +100,15 @@ def _run(store: "CellStore", cells: "Sequence[Cell]", jobs: int | None, limit: f
     with Progress(*columns, console=console) as bar:
         shown = bar.add_task("", total=len(left), left="")
 
-        def say(record: "CellRecord") -> None:
-            forecast.take(record)
+        def on_record(record: "CellRecord") -> None:
+            forecast.update(record)
             if record.status != DONE:
-                bar.console.print(f"{record.cell.words}: {record.status}. {record.note}", highlight=False, markup=False)
-            bar.update(shown, advance=1, left=f"about {forecast.words} left, last: {record.cell.words}")
+                bar.console.print(
+                    f"{record.cell.description}: {record.status}. {record.note}", highlight=False, markup=False
+                )
+            bar.update(shown, advance=1, left=f"about {forecast.description} left, last: {record.cell.description}")
 
-        runner.run(left, say)
+        runner.run(left, on_record)
 
 
 def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "CellStore", console: Console) -> None:
@@ -115,9 +117,9 @@ def _write(experiments: "Sequence[Experiment]", effort: "Effort", store: "CellSt
     from mvlvm.experiments.paper_comparison import write_overviews
 
     for experiment in experiments:
-        found = experiment.found(effort, store)
-        if found.records:
-            write_page(experiment, found, store.folder)
+        results = experiment.results(effort, store)
+        if results.records:
+            write_page(experiment, results, store.folder)
     titles = {experiment.name: experiment.title for experiment in EXPERIMENTS.values()}
     titles |= write_overviews(list(EXPERIMENTS.values()), effort, store)
     console.print(f"Written: {write_index(titles, store.folder)}", soft_wrap=True, highlight=False)

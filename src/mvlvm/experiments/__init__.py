@@ -1,1 +1,1 @@
-"""Whole experiments: data, fits, tables and figures."""
+"""Experiments of the paper: data, fits, tables and figures (`mvlvm reproduce`), and the demo."""

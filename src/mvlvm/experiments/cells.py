@@ -1,6 +1,7 @@
-"""The cells of an experiment: one method on one data set with one seed, and what is measured of it.
+"""Cells of an experiment and their storage.
 
-Finished cells, one JSON line each, with the arrays that figures need beside them.
+A cell is one method on one data set with one seed. Its record holds the measured values; records are stored one JSON
+line each, and the arrays needed for figures as NumPy archives next to them.
 """
 
 import hashlib
@@ -21,10 +22,21 @@ from mvlvm import __version__
 from mvlvm.records import append_line, read_lines
 
 Coordinate = int | float | str
+DONE, FAILED, NOT_INSTALLED, STOPPED = "done", "failed", "not installed", "stopped"
+CELLS, ARRAYS = "cells.jsonl", "arrays"
+# Methods and arrays that stored cells may contain under an earlier name.
+_RENAMED_METHODS = {
+    "NG-MVLVM (gaps as zeros)": "NG-MVLVM (missing as zeros)",
+    "principal components in rounds": "iterative PCA",
+    "means of columns": "column means",
+    "mean of every pixel": "mean image",
+    "NG-MVLVM (views weighed alike)": "NG-MVLVM (balanced view weights)",
+}
+_RENAMED_ARRAYS = {"with gaps": "observed"}
 
 
 class Effort(StrEnum):
-    """How much work a cell may be: minutes for everything on two cores, or the paper's sizes."""
+    """Size of a run: minutes for everything on two cores, or the sizes of the paper."""
 
     QUICK = "quick"
     FULL = "full"
@@ -35,13 +47,13 @@ class Cell:
     """One method on one data set with one seed, at one point of a table or figure.
 
     Attributes:
-        experiment: whose cell it is.
-        data: the data set, by the paper's name.
-        method: by the paper's name.
-        seed: of the data's draws and of the fit.
-        effort: how much work it may be.
-        at: where along the figure's axes, by name: latent dimension, number of rows and so on.
-        revision: of the experiment. A cell of another one measured something else, and is another cell.
+        experiment: name of the experiment.
+        data: data set, by its name in the paper.
+        method: method, by its name in the paper.
+        seed: seed of the data and of the fit.
+        effort: size of the run.
+        at: coordinates along the axes of the figure by name, such as latent dimension or number of rows.
+        revision: revision of the experiment. Cells of different revisions measure different quantities.
     """
 
     experiment: str
@@ -52,18 +64,18 @@ class Cell:
     at: tuple[tuple[str, Coordinate], ...] = ()
     revision: int = 1
 
-    def where(self, axis: str) -> Any:
-        """Give the coordinate along an axis."""
+    def coordinate(self, axis: str) -> Any:
+        """Return the coordinate along an axis."""
         return dict(self.at)[axis]
 
     @property
-    def words(self) -> str:
-        """The cell as a reader would name it."""
+    def description(self) -> str:
+        """One-line description for progress output and lists of failures."""
         points = "".join(f", {name} = {value}" for name, value in self.at)
         return f"{self.experiment}: {self.method} on {self.data}{points}, seed {self.seed}"
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return the fields as JSON-serialisable values."""
         return {
             "experiment": self.experiment, "data": self.data, "method": self.method, "seed": self.seed,
             "effort": str(self.effort), "at": [list(pair) for pair in self.at],
@@ -72,18 +84,19 @@ class Cell:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Cell":
-        """Read what `as_json` gave."""
+        """Return the cell with the fields written by `as_json`."""
         at = tuple((name, value) for name, value in fields["at"])
-        return cls(**{**fields, "effort": Effort(fields["effort"]), "at": at})
+        method = _RENAMED_METHODS.get(fields["method"], fields["method"])
+        return cls(**{**fields, "method": method, "effort": Effort(fields["effort"]), "at": at})
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured in a cell.
+    """Values measured in a cell.
 
     Attributes:
-        numbers: by name; accuracies from 0 to 1.
-        arrays: what a figure needs beyond numbers, by name.
+        numbers: scalars by name; accuracies are between 0 and 1.
+        arrays: arrays needed for figures, by name.
     """
 
     numbers: Mapping[str, float]
@@ -92,7 +105,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Grid:
-    """Every method on every data set at every point.
+    """The product of data sets, methods and coordinates.
 
     Attributes:
         data: names of data sets.
@@ -110,27 +123,23 @@ class Grid:
                 yield data, method, dict(zip(self.axes, at, strict=True))
 
 
-DONE, FAILED, NOT_INSTALLED, STOPPED = "done", "failed", "not installed", "stopped"
-CELLS, ARRAYS = "cells.jsonl", "arrays"
-
-
 def versions() -> dict[str, str]:
-    """Give the versions that a result depends on."""
+    """Return the versions that a result depends on, by package."""
     return {"mvlvm": __version__, "torch": torch.__version__.split("+")[0], "python": platform.python_version()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRecord:
-    """What came of a cell.
+    """Outcome of running a cell.
 
     Attributes:
         cell: the cell.
-        status: "done", "failed", "stopped" at its limit, or "not installed".
-        seconds: it took, data and judging included.
-        machine: in words.
-        versions: of what it ran with.
-        numbers: what was measured.
-        note: in words, what is wrong.
+        status: "done", "failed", "stopped" (time limit) or "not installed".
+        seconds: wall time, including loading of data and evaluation.
+        machine: description of the machine.
+        versions: versions of mvlvm, PyTorch and Python.
+        numbers: measured values.
+        note: error message if the cell is not done.
     """
 
     cell: Cell
@@ -142,17 +151,17 @@ class CellRecord:
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return the fields as JSON-serialisable values."""
         return {**vars(self), "cell": self.cell.as_json(), "numbers": dict(self.numbers)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "CellRecord":
-        """Read what `as_json` gave."""
+        """Return the record with the fields written by `as_json`."""
         return cls(**{**fields, "cell": Cell.from_json(fields["cell"])})
 
 
 class CellStore:
-    """A folder of finished cells. Of a cell that was run again the last record counts.
+    """A folder of cell records. If a cell was run several times, its last record counts.
 
     Args:
         folder: need not exist.
@@ -164,32 +173,32 @@ class CellStore:
 
     @property
     def path(self) -> Path:
-        """The file of records."""
+        """File of the records."""
         return self.folder / CELLS
 
     def read(self) -> dict[Cell, CellRecord]:
-        """Give the records of this version of the library; those of others are never mixed with them."""
+        """Return the records written by this version of the library, by cell; other versions are ignored."""
         records = read_lines(self.path, CellRecord.from_json)
         return {record.cell: record for record in records if record.versions["mvlvm"] == __version__}
 
     def append(self, record: CellRecord) -> None:
-        """Keep a record."""
+        """Append a record."""
         with self._writing:
             append_line(self.path, record.as_json())
 
     def merge(self, others: Iterable[Path]) -> int:
-        """Take over what other folders have, arrays included, and give how many records are new."""
+        """Copy records and arrays from other folders, and return the number of new records."""
         known, new = self.read(), 0
         for folder in others:
             for cell, record in CellStore(folder).read().items():
                 if known.get(cell) != record:
                     self.append(record)
-                    self.keep_arrays(cell, CellStore(folder).arrays(cell))
+                    self.save_arrays(cell, CellStore(folder).arrays(cell))
                     new += 1
         return new
 
-    def keep_arrays(self, cell: Cell, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep what figures need of a cell; whole or not at all."""
+    def save_arrays(self, cell: Cell, arrays: Mapping[str, np.ndarray]) -> None:
+        """Save the arrays of a cell atomically."""
         if not arrays:
             return
         path = self._array_path(cell)
@@ -199,12 +208,12 @@ class CellStore:
         part.replace(path)
 
     def arrays(self, cell: Cell) -> dict[str, np.ndarray]:
-        """Give what was kept for figures; empty if there is nothing."""
+        """Return the saved arrays of a cell by name; empty if there are none."""
         path = self._array_path(cell)
         if not path.exists():
             return {}
-        with np.load(path, allow_pickle=False) as kept:
-            return dict(kept)
+        with np.load(path, allow_pickle=False) as archive:
+            return {_RENAMED_ARRAYS.get(name, name): archive[name] for name in archive.files}
 
     def _array_path(self, cell: Cell) -> Path:
         name = hashlib.sha256(json.dumps([cell.as_json(), __version__], sort_keys=True).encode()).hexdigest()[:16]

@@ -1,12 +1,8 @@
-"""What the classification tables of the paper have in common: latents, classified; one table for every data set.
+"""The classification experiments of the paper.
 
-The multi-view table: classes as a second view, and how well they can be read off the latents.
-
-The single-view table: fourteen methods on five data sets.
-
-Views that look at the same thing differently: digits twice, films by words and people, papers by words and links.
-
-Pictures of two-dimensional latents, classes as a second view.
+Every experiment fits the methods of a table and classifies their latents: the multi-view table (labels as a second
+view), the single-view table (fourteen methods on five data sets), the table of MNIST-SVHN, MOVIES and CORA (two
+heterogeneous views), and the gallery of two-dimensional latents.
 """
 
 from collections.abc import Sequence
@@ -14,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from mvlvm.datasets import Dataset
-from mvlvm.experiments.aggregate import accuracy_bars, note_on_rows
+from mvlvm.experiments.aggregate import accuracy_bars, row_count_note
 from mvlvm.experiments.cells import Cell, Effort, Grid, Measurement
 from mvlvm.experiments.experiment import Experiment, Page
-from mvlvm.experiments.paper_data import draw_rows, load_paper_data, note_on, some_rows
+from mvlvm.experiments.paper_data import data_note, load_paper_data, sample_rows, select_rows
 from mvlvm.experiments.paper_methods import (
     INITIALISATION_NOTE,
-    MOST_ROWS,
+    MAX_ROWS,
     OURS,
     compatible_views,
     estimator_initialised_by_bound,
@@ -30,7 +26,7 @@ from mvlvm.experiments.result_tables import ExperimentResults, Measure, comparis
 
 
 def classify_latents(cell: Cell, data: Dataset, measures: Sequence[Measure], n_components: int = 2) -> Measurement:
-    """Fit a cell's method to data, and classify the latents of all rows."""
+    """Fit the method of a cell, and classify the latents of all rows."""
     assert data.labels is not None
     estimator, views = estimator_initialised_by_bound(cell, n_components), compatible_views(cell.method, data.views)
     latents = estimator.fit_transform(views, data.labels)
@@ -38,11 +34,11 @@ def classify_latents(cell: Cell, data: Dataset, measures: Sequence[Measure], n_c
     return Measurement({**accuracies, "rows": len(latents)})
 
 
-def classification_page(found: ExperimentResults, measures: Sequence[Measure], note: str) -> Page:
-    """Give a table for every data set beside the paper's of the same name, and bars of the first measure."""
-    tables = [comparison(found, data, measures, paper_table=found.experiment) for data in found.data]
-    bars = accuracy_bars(found, measures[0], y="accuracy of 1-NN, %", paper_table=found.experiment)
-    return Page(tables, {"accuracy": bars}, [note, INITIALISATION_NOTE, note_on(found.data)])
+def classification_page(results: ExperimentResults, measures: Sequence[Measure], note: str) -> Page:
+    """Return a page with a table for every data set, compared with the paper's, and bars of the first measure."""
+    tables = [comparison(results, data, measures, paper_table=results.experiment) for data in results.data]
+    bars = accuracy_bars(results, measures[0], y="accuracy of 1-NN, %", paper_table=results.experiment)
+    return Page(tables, {"accuracy": bars}, [note, INITIALISATION_NOTE, data_note(results.data)])
 
 
 _MULTI_VIEW_DATA = ("BRIDGES", "CIFAR", "MNIST", "NEWSGROUPS", "YALE")
@@ -61,18 +57,18 @@ _MULTI_VIEW_MEASURES = (Measure("KNN", "KNN"), Measure("SVM", "SVM"))
 
 
 def measure_multi_view(cell: Cell) -> Measurement:
-    """Fit data and classes together, and classify the latents."""
+    """Fit data and labels as two views, and classify the latents."""
     data = load_paper_data(
-        cell.data, seed=cell.seed, effort=cell.effort, most_rows=MOST_ROWS.get(cell.method), label_view=True
+        cell.data, seed=cell.seed, effort=cell.effort, max_rows=MAX_ROWS.get(cell.method), label_view=True
     )
     return classify_latents(cell, data, _MULTI_VIEW_MEASURES)
 
 
-def write_multi_view(found: ExperimentResults) -> Page:
-    """Give one table for every data set."""
-    note = """Classes are a view of their own, so those of test rows are inside the latents: see the page on held-out
-    classes for what that means."""
-    return classification_page(found, _MULTI_VIEW_MEASURES, note)
+def write_multi_view(results: ExperimentResults) -> Page:
+    """Return the page of the multi-view table."""
+    note = """The labels are a view, so the test labels influence the latents: see the page on held-out labels for the
+    consequences."""
+    return classification_page(results, _MULTI_VIEW_MEASURES, note)
 
 
 MULTI_VIEW = Experiment(
@@ -96,21 +92,21 @@ _SINGLE_VIEW_MEASURES = (Measure("KNN", "KNN"),)
 
 
 def measure_single_view(cell: Cell) -> Measurement:
-    """Fit the one view, and classify the latents."""
-    data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, most_rows=MOST_ROWS.get(cell.method))
+    """Fit the single view, and classify the latents."""
+    data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, max_rows=MAX_ROWS.get(cell.method))
     assert data.labels is not None
-    discriminant = cell.method == "linear discriminant analysis"  # two classes have one direction
+    discriminant = cell.method == "linear discriminant analysis"  # two classes have a single discriminant direction
     return classify_latents(
         cell, data, _SINGLE_VIEW_MEASURES, min(2, len(set(data.labels.tolist())) - 1) if discriminant else 2
     )
 
 
-def write_single_view(found: ExperimentResults) -> Page:
-    """Give one table for every data set."""
-    note = """The paper describes "LDA" as discriminant analysis and cites latent Dirichlet allocation; its numbers
-    stand beside both. Discriminant analysis sees the classes of all rows, so that its accuracy says nothing about new
-    ones; two classes have one direction."""
-    return classification_page(found, _SINGLE_VIEW_MEASURES, note)
+def write_single_view(results: ExperimentResults) -> Page:
+    """Return the page of the single-view table."""
+    note = """The paper describes "LDA" as discriminant analysis but cites latent Dirichlet allocation; its values are
+    shown for both. Discriminant analysis uses the labels of all rows, so its accuracy says nothing about new rows; with
+    two classes it has one direction."""
+    return classification_page(results, _SINGLE_VIEW_MEASURES, note)
 
 
 SINGLE_VIEW = Experiment(
@@ -132,15 +128,15 @@ _CHALLENGING_MEASURES = (Measure("KNN", "KNN"), Measure("NN", "NN"))
 
 def measure_challenging(cell: Cell) -> Measurement:
     """Fit both views, and classify the latents."""
-    data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, most_rows=MOST_ROWS.get(cell.method))
+    data = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, max_rows=MAX_ROWS.get(cell.method))
     return classify_latents(cell, data, _CHALLENGING_MEASURES)
 
 
-def write_challenging(found: ExperimentResults) -> Page:
-    """Give one table for every data set."""
-    note = """Classes are no view here. The paper does not say how it scaled films and papers; ours have rows of unit
-    length."""
-    return classification_page(found, _CHALLENGING_MEASURES, note)
+def write_challenging(results: ExperimentResults) -> Page:
+    """Return the page of MNIST-SVHN, MOVIES and CORA."""
+    note = """The labels are not a view here. The paper does not specify the scaling of MOVIES and CORA; ours have rows
+    of unit length."""
+    return classification_page(results, _CHALLENGING_MEASURES, note)
 
 
 CHALLENGING = Experiment(
@@ -162,43 +158,45 @@ _N_SHOWN = 1000
 
 
 def measure_latents(cell: Cell) -> Measurement:
-    """Fit data and classes together, and keep some of the latents."""
+    """Fit data and labels as two views, and save some of the latents."""
     whole = load_paper_data(cell.data, seed=cell.seed, effort=cell.effort, label_view=True)
     assert whole.labels is not None
-    seen = draw_rows(len(whole.labels), MOST_ROWS.get(cell.method), cell.seed)
-    data = some_rows(whole, seen)
+    fitted = sample_rows(len(whole.labels), MAX_ROWS.get(cell.method), cell.seed)
+    data = select_rows(whole, fitted)
     assert data.labels is not None
     latents = estimator_initialised_by_bound(cell).fit_transform(dict(data.views))
     accuracy = paper_accuracies(latents, data.labels, ["KNN"], seed=cell.seed)
-    # rows drawn for the figure are among those drawn for any method that sees as many or more
-    shown = np.searchsorted(seen, draw_rows(len(whole.labels), _N_SHOWN, cell.seed))
+    # the rows of the figure are a subset of the rows of every method that is given at least as many
+    shown = np.searchsorted(fitted, sample_rows(len(whole.labels), _N_SHOWN, cell.seed))
     arrays = {"latents": latents[shown].astype(np.float32), "labels": data.labels[shown].astype(np.int16)}
     return Measurement({**accuracy, "rows": len(latents)}, arrays)
 
 
-def write_latents(found: ExperimentResults) -> Page:
-    """Give a gallery, methods by data sets."""
+def write_latents(results: ExperimentResults) -> Page:
+    """Return a page with a gallery of latents, methods by data sets."""
     from mvlvm.plots import plot_latent_gallery
 
     latents: dict[str, dict[str, np.ndarray]] = {}
     notes: dict[str, dict[str, str]] = {}
     classes: dict[str, np.ndarray] = {}
-    for method in found.methods:
-        for data in found.data:
-            records = found.select(data, method)
-            arrays = found.arrays(records[0].cell) if records else {}
+    for method in results.methods:
+        for data in results.data:
+            records = results.select(data, method)
+            arrays = results.arrays(records[0].cell) if records else {}
             if arrays:
                 latents.setdefault(method, {})[data] = arrays["latents"]
                 classes[data] = arrays["labels"]
                 notes.setdefault(method, {})[data] = f"1-NN {100 * records[0].numbers['KNN']:.1f} %"
     figures = {"gallery": plot_latent_gallery(latents, classes, notes=notes)} if latents else {}
-    return Page(figures=figures, notes=[_LATENTS_NOTE, note_on_rows(found), INITIALISATION_NOTE, note_on(found.data)])
+    return Page(
+        figures=figures, notes=[_LATENTS_NOTE, row_count_note(results), INITIALISATION_NOTE, data_note(results.data)]
+    )
 
 
-_LATENTS_NOTE = f"""Classes are a view of their own, as in the multi-view table: that they lie apart shows that they fit into
-the latents, not that they could be told of new rows. Every panel has a scale of its own. At most {_N_SHOWN:,} rows are
-shown, the same for all methods; the accuracy below a panel is that of 1-NN on all rows that were fitted, by five-fold
-cross-validation. Classes of BRIDGES are the weekend (0) and weekdays (1), those of MNIST the digits, those of
+_LATENTS_NOTE = f"""The labels are a view, as in the multi-view table: separated classes show that the latents represent
+the labels, not that the labels of new rows can be predicted. Every panel has its own scale. At most {_N_SHOWN:,} rows
+are shown, the same for all methods; the accuracy below a panel is that of 1-NN on all fitted rows, by five-fold
+cross-validation. The classes of BRIDGES are weekend (0) and weekdays (1), those of MNIST the digits, those of
 NEWSGROUPS alt.atheism (0), comp.sys.mac.hardware (1) and sci.med (2)."""
 
 LATENTS = Experiment(
@@ -209,5 +207,5 @@ LATENTS = Experiment(
     measure=measure_latents,
     write=write_latents,
     revision=2,
-    most_seeds=1,
+    max_seeds=1,
 )

@@ -1,4 +1,4 @@
-"""The demo: two data sets that need no download, from fit to table and figures."""
+"""The demo: fits, a table and figures for two data sets that need no download."""
 
 import warnings
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import affine_r2, best_affine_map, nearest_neighbour_accuracy
 
-# A fixed number of steps, so that the demo takes about as long everywhere and prints the same numbers.
+# A fixed number of steps, so that run time and results are reproducible.
 _STEPS = {"S-curve": 1000, "digits": 700}
 
 
 @dataclass(frozen=True)
 class DemoRow:
-    """One line of the demo's table.
+    """One row of the table of the demo.
 
     Attributes:
-        data: the data set.
-        measure: what the quality is.
+        data: data set.
+        measure: name of the quality measure.
         ours: its value for the latents.
         pca: its value for two principal components.
         noise: view -> noise standard deviation.
-        bound: the evidence lower bound in nats.
-        seconds: time of training.
+        bound: evidence lower bound in nats.
+        seconds: training time.
     """
 
     data: str
@@ -45,20 +45,23 @@ class DemoRow:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo gives: a table, and where its figures lie."""
+    """Table of the demo and the paths of its figures."""
 
     rows: list[DemoRow]
     figures: list[Path]
 
 
 def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = _STEPS, verbose: int = 1) -> DemoResult:
-    """Fit both data sets and draw what was learned.
+    """Fit both data sets and plot the results.
 
     Args:
-        folder: where the figures go.
+        folder: folder for the figures.
         random_state: seed of data and fits.
-        steps: data set -> training steps.
+        steps: data set -> number of training steps.
         verbose: 1 shows progress bars.
+
+    Returns:
+        The rows of the table and the paths of the figures.
     """
     kernels = {"view 1 (RBF)": "rbf", "view 2 (Gibbs)": "gibbs"}
     curve = load("s-curve", kernels=kernels, random_state=random_state)
@@ -83,9 +86,9 @@ def run_demo(folder: Path, *, random_state: int = 0, steps: Mapping[str, int] = 
 
 
 def _fit(views: Mapping[str, Float[np.ndarray, "N _"]], estimator: NGMVLVM) -> NGMVLVM:
-    """Fit, or end the demo when the user interrupts: half a demo shows nothing."""
+    """Fit the estimator, and raise KeyboardInterrupt if the user interrupts it: the demo needs both fits."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViewWarning)  # the corners of the digits are always empty
+        warnings.simplefilter("ignore", ViewWarning)  # constant pixels in the corners of the digits
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(views)
     if estimator.stop_reason_ == "interrupted":
@@ -125,6 +128,6 @@ def _draw(folder: Path, curve: Dataset, on_curve: NGMVLVM, digits: Dataset, on_d
 
 
 def _principal_components(views: Mapping[str, Float[np.ndarray, "N _"]]) -> Float[np.ndarray, "N 2"]:
-    """Give the usual baseline: two principal components of all views side by side, each weighing the same."""
+    """Return two principal components of the concatenated views, each view scaled to unit norm (N x 2)."""
     centred = [StandardScaler(with_std=False).fit_transform(Y) for Y in views.values()]
     return PCA(2, random_state=0).fit_transform(np.hstack([Y / np.linalg.norm(Y) for Y in centred]))

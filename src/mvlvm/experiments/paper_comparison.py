@@ -1,6 +1,7 @@
-"""Every number that the paper prints of NG-MVLVM, beside ours: which are reached, and which are not.
+"""Comparisons over all experiments.
 
-NG-SM kernels beside stationary ones: every number that both were measured by, seed by seed.
+The first page compares every value that the paper prints for NG-MVLVM with ours; the second compares NG-SM kernels with
+stationary kernels, seed by seed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +16,22 @@ from mvlvm.experiments.cells import Cell, CellRecord, CellStore, Effort
 from mvlvm.experiments.experiment import Experiment, write_overview
 from mvlvm.experiments.paper_data import PAPER_DATA
 from mvlvm.experiments.paper_methods import OURS
-from mvlvm.experiments.result_tables import Measure, Printed, ResultTable, Spread, theirs_of
+from mvlvm.experiments.result_tables import Measure, Printed, ResultTable, Spread, printed_value
 
-PAPER_COMPARISON, PAPER_COMPARISON_TITLE = "beside-paper", "NG-MVLVM beside the paper's own numbers"
-_LEAST_DIGITS = 2
+PAPER_COMPARISON, PAPER_COMPARISON_TITLE = "beside-paper", "NG-MVLVM compared with the paper"
+KERNEL_COMPARISON, KERNEL_COMPARISON_TITLE = "stationarity", "NG-SM kernels compared with stationary kernels"
+_MIN_DIGITS = 2
+_STATIONARY = ("MV-ARFLVM", "ARFLVM")
+# Numbers with a row in the comparison of kernels; of the errors, less is better.
+_ERRORS = ("MSE", "MSE image", "MSE mnist", "MSE svhn", "RMSE", "power lost later")
+_NUMBERS = ("KNN", "KNN later", "SVM", "LR", "NN", "R2", "kernel 1", "kernel 2", "log density", *_ERRORS)
+# This experiment repeats fits of other experiments, so counting it would count them twice.
+_REPEATED = "held-out"
+_MIN_SEEDS, _CONFIDENCE = 3, 0.95
 
 
 class PaperComparison(NamedTuple):
-    """A number of the paper, and ours."""
+    """A value printed in the paper, and ours."""
 
     experiment: str
     data: str
@@ -32,74 +41,65 @@ class PaperComparison(NamedTuple):
 
     @property
     def is_reached(self) -> bool:
-        """Whether ours is at least the paper's, less one of the paper's standard deviations."""
+        """Whether our value is at least as good as the paper's, up to one of its standard deviations."""
         sign = 1 if self.measure.higher_is_better else -1
-        return sign * (self.measure.times * self.ours.mean - self.theirs.mean) >= -self.theirs.std
+        return sign * (self.measure.scale * self.ours.mean - self.theirs.mean) >= -self.theirs.std
 
     @property
     def is_same_data(self) -> bool:
-        """Whether nothing is known in which the data differ."""
-        return not PAPER_DATA[self.data].differs
+        """Whether the data have no known difference from the paper's."""
+        return not PAPER_DATA[self.data].differences
 
 
 def paper_comparisons(experiments: Iterable[Experiment], effort: Effort, store: CellStore) -> Iterator[PaperComparison]:
-    """Give every number that the paper prints of our model, and that was measured."""
+    """Yield every value that the paper prints for our model and that has been measured."""
     for experiment in experiments:
-        found = at_point(experiment.found(effort, store), experiment.printed_at)
+        results = at_point(experiment.results(effort, store), experiment.printed_at)
         for data, measures in experiment.printed.items():
             for measure in measures:
-                theirs = theirs_of(experiment.name, OURS, data, measure)
-                ours = found.spread(measure.number, data, OURS)
+                theirs = printed_value(experiment.name, OURS, data, measure)
+                ours = results.spread(measure.number, data, OURS)
                 if theirs is not None and ours is not None:
                     yield PaperComparison(experiment.name, data, measure, theirs, ours)
 
 
 def paper_comparison_table(rows: Iterable[PaperComparison]) -> ResultTable:
-    """Give a row for every number."""
+    """Return a table with a row for every comparison."""
     head = ["experiment", "data", "measure", "paper", "ours", "reached"]
-    return ResultTable(PAPER_COMPARISON, "Every number", [head, *([*_named(row), *_judged(row)] for row in rows)])
+    return ResultTable(PAPER_COMPARISON, "All values", [head, *([*_named(row), *_judged(row)] for row in rows)])
 
 
 def _named(row: PaperComparison) -> list[str]:
-    differs = "" if row.is_same_data else " (other data)"
-    return [f"[{row.experiment}]({row.experiment}.md)", f"{row.data}{differs}", row.measure.column or "error"]
+    differences = "" if row.is_same_data else " (different data)"
+    return [f"[{row.experiment}]({row.experiment}.md)", f"{row.data}{differences}", row.measure.column or "error"]
 
 
 def _judged(row: PaperComparison) -> list[str]:
-    """Give both numbers, accuracies with the two digits that the paper prints: 99.96 does not reach 100.00."""
+    """Return both values and the verdict, with at least the paper's two decimals: 99.96 does not reach 100.00."""
     reached = "yes" if row.is_reached else "**no**"
-    measure = replace(row.measure, digits=max(row.measure.digits, _LEAST_DIGITS))
+    measure = replace(row.measure, digits=max(row.measure.digits, _MIN_DIGITS))
     return [measure.printed_text(row.theirs), measure.text(row.ours), reached]
 
 
 def paper_comparison_summary(rows: Sequence[PaperComparison]) -> str:
-    """Say how many are reached."""
+    """Return a paragraph with the number of values reached."""
     same = [row for row in rows if row.is_same_data]
-    return f"""A number is reached if ours is at least the paper's less one of the paper's standard deviations, or, if
-    it is an error, at most the paper's plus one. {sum(row.is_reached for row in rows)} of {len(rows)} are, and
-    {sum(row.is_reached for row in same)} of the {len(same)} whose data are not known to differ. Two latent dimensions
-    and the library's defaults, but for the start where latents are classified, which is chosen by the bound."""
-
-
-KERNEL_COMPARISON, KERNEL_COMPARISON_TITLE = "stationarity", "NG-SM kernels beside stationary ones"
-_STATIONARY = ("MV-ARFLVM", "ARFLVM")
-# Numbers worth a row; of these less is better.
-_ERRORS = ("MSE", "MSE image", "MSE mnist", "MSE svhn", "RMSE", "power lost later")
-_NUMBERS = ("KNN", "KNN later", "SVM", "LR", "NN", "R2", "kernel 1", "kernel 2", "log density", *_ERRORS)
-# Numbers of pages that repeat others: on data alone, what is held out was classified before.
-_REPEATED = "held-out"
-_FEWEST_SEEDS, _CONFIDENCE = 3, 0.95
+    return f"""A value is reached if ours is at least the paper's mean minus one of the paper's standard deviations, or,
+    for an error, at most its mean plus one. {sum(row.is_reached for row in rows)} of {len(rows)} values are reached,
+    and {sum(row.is_reached for row in same)} of the {len(same)} whose data have no known difference. Two latent
+    dimensions and the defaults of the library, except that the initialisation is chosen by the ELBO where latents are
+    classified."""
 
 
 @dataclass(frozen=True)
 class KernelPair:
-    """A number of both kernels at one place, over the seeds that both have.
+    """A number measured with both kernels at one grid point, over the seeds that both have.
 
     Attributes:
-        cell: where it was measured; its seed is any of them.
-        number: its name.
-        ours: with NG-SM kernels, by seed.
-        theirs: with stationary ones.
+        cell: cell of any of the seeds.
+        number: name of the number.
+        ours: values with NG-SM kernels, by seed.
+        theirs: values with stationary kernels, by seed.
     """
 
     cell: Cell
@@ -109,33 +109,33 @@ class KernelPair:
 
     @property
     def gain(self) -> float:
-        """By how much ours is better, on average."""
+        """Mean improvement of ours."""
         return float((self.ours - self.theirs).mean()) * (-1 if self.number in _ERRORS else 1)
 
     @property
     def standard_error(self) -> float:
-        """Of the mean difference."""
+        """Standard error of the mean difference."""
         return float((self.ours - self.theirs).std(ddof=1)) / len(self.ours) ** 0.5
 
     @property
     def is_clear(self) -> bool:
-        """Whether Student's t, seed by seed, takes the difference for more than chance."""
+        """Whether a paired t-test over seeds rejects the hypothesis of no difference."""
         quantile = scipy.stats.t.ppf((1 + _CONFIDENCE) / 2, len(self.ours) - 1)
         return bool(abs(self.gain) > quantile * self.standard_error)
 
 
 def kernel_pairs(experiments: Iterable[Experiment], effort: Effort, store: CellStore) -> list[KernelPair]:
-    """Give every number that both kernels have for at least three seeds, a seed on one machine."""
-    told = [experiment for experiment in experiments if experiment.name != _REPEATED]
-    records = [record for experiment in told for record in experiment.found(effort, store).done]
+    """Return the numbers that both kernels have for at least three seeds, each pair measured on the same machine."""
+    counted = [experiment for experiment in experiments if experiment.name != _REPEATED]
+    records = [record for experiment in counted for record in experiment.results(effort, store).done]
     theirs = {(_grid_point(r.cell), r.cell.seed): r for r in records if r.cell.method in _STATIONARY}
     together: dict[tuple[object, ...], list[tuple[CellRecord, CellRecord]]] = {}
     for record in records:
         other = theirs.get((_grid_point(record.cell), record.cell.seed)) if record.cell.method == OURS else None
         if other is not None and other.machine == record.machine:
             together.setdefault(_grid_point(record.cell), []).append((record, other))
-    found = [pair for both in together.values() if len(both) >= _FEWEST_SEEDS for pair in _pairs_at(both)]
-    return sorted(found, key=lambda pair: (pair.cell.experiment, pair.cell.data, pair.number, pair.cell.at))
+    pairs = [pair for both in together.values() if len(both) >= _MIN_SEEDS for pair in _pairs_at(both)]
+    return sorted(pairs, key=lambda pair: (pair.cell.experiment, pair.cell.data, pair.number, pair.cell.at))
 
 
 def _grid_point(cell: Cell) -> tuple[object, ...]:
@@ -149,8 +149,8 @@ def _pairs_at(both: list[tuple[CellRecord, CellRecord]]) -> Iterator[KernelPair]
             yield KernelPair(both[0][0].cell, number, ours, theirs)
 
 
-def kernel_comparison_table(found: Iterable[KernelPair]) -> ResultTable:
-    """Give a row for every pair."""
+def kernel_comparison_table(pairs: Iterable[KernelPair]) -> ResultTable:
+    """Return a table with a row for every pair."""
     head = ["experiment", "data", "number", OURS, "stationary", "difference", "in percent", "seeds"]
     rows = [
         [
@@ -163,9 +163,9 @@ def kernel_comparison_table(found: Iterable[KernelPair]) -> ResultTable:
             _percent(pair),
             str(len(pair.ours)),
         ]
-        for pair in found
+        for pair in pairs
     ]
-    return ResultTable(KERNEL_COMPARISON, "Every number of both", [head, *rows])
+    return ResultTable(KERNEL_COMPARISON, "All numbers", [head, *rows])
 
 
 def _difference(pair: KernelPair) -> str:
@@ -176,21 +176,21 @@ def _difference(pair: KernelPair) -> str:
 
 
 def _percent(pair: KernelPair) -> str:
-    """Give the difference as a share of the stationary model's, where that is a size."""
+    """Return the difference relative to the stationary model, where its value is positive."""
     return f"{100 * (pair.ours.mean() / pair.theirs.mean() - 1):+.1f}" if pair.theirs.mean() > 0 else "-"
 
 
-def kernel_comparison_summary(found: Sequence[KernelPair]) -> str:
-    """Say how often which kernel is better."""
-    better, worse = (sum(pair.is_clear and sign * pair.gain > 0 for pair in found) for sign in (1, -1))
-    return f"""{OURS} with its NG-SM kernels beside the same model and training with stationary spectral mixtures
-    (MV-ARFLVM, ARFLVM), seed by seed, both on one machine; in tables of classes (multi-view, single-view, challenging)
-    each from the start that its bound prefers, elsewhere from the same. Differences are with the standard error of
-    their mean. Of
-    {len(found)} numbers {better} are clearly better (bold) and {worse} clearly worse (italic) by a t-test at
-    {_CONFIDENCE:.0%}; chance alone would make about {(1 - _CONFIDENCE) * len(found):.0f} of them clear. Many go
-    together, such as those of one set at several dimensions. Accuracies, R² and correlations run from 0 to 1; of
-    {", ".join(_ERRORS)} less is better."""
+def kernel_comparison_summary(pairs: Sequence[KernelPair]) -> str:
+    """Return a paragraph with the number of clear wins and losses."""
+    better, worse = (sum(pair.is_clear and sign * pair.gain > 0 for pair in pairs) for sign in (1, -1))
+    return f"""{OURS} with NG-SM kernels, compared with the same model and training with stationary spectral mixtures
+    (MV-ARFLVM, ARFLVM), seed by seed on the same machine. In the classification tables (multi-view, single-view,
+    challenging) the ELBO chooses the initialisation of each model; elsewhere both have the same. Differences are shown
+    with the standard error of their mean. Of {len(pairs)} numbers, {better} are significantly better (bold) and {worse}
+    significantly worse (italic) in a t-test at {_CONFIDENCE:.0%}; about
+    {(1 - _CONFIDENCE) * len(pairs):.0f} would be significant by chance alone. Many are correlated, such as those of one
+    data set at several dimensions. Accuracies, R² and correlations are between 0 and 1; of {", ".join(_ERRORS)}, less
+    is better."""
 
 
 def write_overviews(experiments: Sequence[Experiment], effort: Effort, store: CellStore) -> dict[str, str]:

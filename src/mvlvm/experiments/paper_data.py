@@ -1,4 +1,4 @@
-"""The paper's data sets by the paper's names, at the sizes that a cell asks for."""
+"""Data sets of the paper by their names in the paper, at the sizes that a cell needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,20 +17,20 @@ class PaperData:
     """A data set of the paper.
 
     Attributes:
-        name: what `load` calls it.
-        options: for `load`.
-        quick_rows: how many rows a quick cell takes; None for all.
-        differs: in what ours is known to differ from the paper's; empty if in nothing.
-        unsaid: what the paper does not say of its own.
-        shuffled: rows are put in random order. Half of NEWSGROUPS are copies of others, sorted by class: neighbour
-            searches, which break ties by place, would tell the classes of copies.
+        name: name for `mvlvm.datasets.load`.
+        options: options for `load`.
+        quick_rows: number of rows in quick cells; None for all.
+        differences: known differences from the paper's data; empty if there are none.
+        unspecified: properties that the paper does not specify.
+        shuffled: whether rows are shuffled. Half of the rows of NEWSGROUPS are duplicates, sorted by class:
+            nearest-neighbour searches, which break ties by row index, would reveal the classes of duplicates.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     quick_rows: int | None = None
-    differs: str = ""
-    unsaid: str = ""
+    differences: str = ""
+    unspecified: str = ""
     shuffled: bool = False
 
 
@@ -39,62 +39,68 @@ PAPER_DATA = {
     "CIFAR": PaperData("cifar", quick_rows=500),
     "MNIST": PaperData("mnist", quick_rows=500),
     "NEWSGROUPS": PaperData("newsgroups", {"vocabulary_split": "train"}, quick_rows=500, shuffled=True),
-    "YALE": PaperData("yale", differs="another crop of the faces: 1,024 pixels instead of 1,850"),
+    "YALE": PaperData("yale", differences="different crop of the faces (1,024 pixels, not 1,850)"),
     "R-MNIST": PaperData("r-mnist", quick_rows=500),
     "R-CIFAR": PaperData("r-cifar", quick_rows=500),
-    "MNIST-SVHN": PaperData("mnist-svhn", quick_rows=500, unsaid="how many pairs of MNIST-SVHN it took"),
+    "MNIST-SVHN": PaperData("mnist-svhn", quick_rows=500, unspecified="the number of pairs in MNIST-SVHN"),
     "MOVIES": PaperData("movies", {"unit_rows": True}, quick_rows=300),
     "CORA": PaperData("cora", {"unit_rows": True, "dense": True}, quick_rows=400),
-    "BRENDAN": PaperData("brendan", quick_rows=300, differs="1,965 frames, which the paper rounds to 2,000"),
-    "MV-MNIST": PaperData("mv-mnist", quick_rows=150, unsaid="the angles and the number of rows of MV-MNIST"),
+    "BRENDAN": PaperData("brendan", quick_rows=300, differences="1,965 frames, which the paper rounds to 2,000"),
+    "MV-MNIST": PaperData("mv-mnist", quick_rows=150, unspecified="the angles and the number of rows of MV-MNIST"),
     "CHANNEL": PaperData(
         "channel", quick_rows=200,
-        differs="another draw of the same simulator (see docs/channel.md); 10,000 rows, as in the paper's text, where "
-        "its table of data sets has 1,000",
+        differences="a different draw from the same simulator (see docs/channel.md); 10,000 rows as in the paper's "
+        "text, whereas its table of data sets states 1,000",
     ),
 }  # fmt: skip
 
 
 def load_paper_data(
-    name: str, *, seed: int, effort: Effort, most_rows: int | None = None, label_view: bool = False
+    name: str, *, seed: int, effort: Effort, max_rows: int | None = None, label_view: bool = False
 ) -> Dataset:
-    """Load a data set.
+    """Load a data set of the paper.
 
     Args:
-        name: the paper's.
-        seed: of the rows that are drawn, and of their order.
-        effort: quick cells take fewer rows.
-        most_rows: that the method can take; None for any number.
-        label_view: whether the classes are one more view, one-hot.
+        name: name in the paper.
+        seed: seed of the random subset of rows and of their order.
+        effort: quick cells use fewer rows.
+        max_rows: largest number of rows that the method can handle; None for no limit.
+        label_view: whether to add the one-hot class labels as a view.
+
+    Returns:
+        The data set, with a random subset of rows if it is larger than the limits.
     """
     known = PAPER_DATA[name]
     data = load(known.name, random_state=seed, with_labels_as_view=label_view, **known.options)
-    limits = [rows for rows in (known.quick_rows if effort is Effort.QUICK else None, most_rows) if rows is not None]
+    limits = [rows for rows in (known.quick_rows if effort is Effort.QUICK else None, max_rows) if rows is not None]
     n = next(iter(data.views.values())).shape[0]
-    rows = draw_rows(n, min(limits, default=None), seed)
+    rows = sample_rows(n, min(limits, default=None), seed)
     if known.shuffled:
         rows = np.random.default_rng(seed).permutation(rows)
-    return some_rows(data, rows) if known.shuffled or len(rows) < n else data
+    return select_rows(data, rows) if known.shuffled or len(rows) < n else data
 
 
-def note_on(names: list[str]) -> str:
-    """Say in what our data differ from the paper's, and what it does not say of its own."""
+def data_note(names: list[str]) -> str:
+    """Return sentences on known differences from the paper's data and on what the paper does not specify."""
     known = {name: PAPER_DATA[name] for name in names if name in PAPER_DATA}
-    differs = "; ".join(f"{name}: {data.differs}" for name, data in known.items() if data.differs)
-    unsaid = "; ".join(data.unsaid for data in known.values() if data.unsaid)
-    said = [f"Data that differ from the paper's: {differs}." if differs else ""]
-    return " ".join(filter(None, [*said, f"The paper does not say: {unsaid}." if unsaid else ""]))
+    differences = "; ".join(f"{name}: {data.differences}" for name, data in known.items() if data.differences)
+    unspecified = "; ".join(data.unspecified for data in known.values() if data.unspecified)
+    sentences = [f"Data that differ from the paper: {differences}." if differences else ""]
+    return " ".join(filter(None, [*sentences, f"Not specified in the paper: {unspecified}." if unspecified else ""]))
 
 
-def draw_rows(n: int, n_wanted: int | None, seed: int) -> Int[np.ndarray, " K"]:
-    """Draw rows, in order; all where there are no more. A smaller draw of the same seed is part of a larger one."""
+def sample_rows(n: int, n_wanted: int | None, seed: int) -> Int[np.ndarray, " K"]:
+    """Return sorted indices of a random subset of rows; all rows if `n_wanted` is None or at least `n`.
+
+    With the same seed, a smaller subset is contained in a larger one.
+    """
     if n_wanted is None or n_wanted >= n:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).permutation(n)[:n_wanted])
 
 
-def some_rows(data: Dataset, rows: Int[np.ndarray, " K"]) -> Dataset:
-    """Give some of the rows of a data set."""
+def select_rows(data: Dataset, rows: Int[np.ndarray, " K"]) -> Dataset:
+    """Return the data set restricted to the given rows."""
     views = {name: Y[rows] if not is_sparse(Y) else Y.tocsr()[rows] for name, Y in data.views.items()}
     labels = None if data.labels is None else data.labels[rows]
     return replace(data, views=views, labels=labels, rows=None if data.rows is None else [data.rows[i] for i in rows])

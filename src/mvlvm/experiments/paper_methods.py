@@ -1,11 +1,9 @@
-"""The methods of a table, ready to be fitted: ours, and those of `mvlvm.baselines`.
+"""Methods of the tables and the protocols that evaluate their latents by classification.
 
-How a method is judged by classes: as the paper does it, and on classes that it has not seen.
-
-In the paper the classes are a view like any other. The latents of all rows are learned from all views, and classified
-by cross-validation: the classes of the test rows are inside the latents, so the accuracy says how well the classes
-fit into the latents, not how well they can be told of a new row. Held out, the label view of every fold's test rows is
-missing while the model is fitted.
+In the paper the class labels are a view. The latents of all rows are learned from all views and classified by
+cross-validation: the test labels influence the latents, so the accuracy measures how well the classes are represented
+in the latents, not how well the class of a new row is predicted. In the held-out protocol the label view of the test
+rows of every fold is missing during fitting.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,15 +23,15 @@ from mvlvm.evaluation import cross_validated_accuracy
 from mvlvm.experiments.cells import Cell, Effort
 
 OURS = "NG-MVLVM"
-# Methods that cost N^3, or whose chains would take days: they see no more rows, and tables say so.
-MOST_ROWS = {"MV-GPLVM": 1000, "MV-NGPLVM": 1000, "MV-RFLVM": 2000, "RFLVM": 2000, "BGPLVM": 3000, "GFA": 10_000,
+# Largest number of rows for methods that cost N^3 or whose Markov chains would take days; tables state it.
+MAX_ROWS = {"MV-GPLVM": 1000, "MV-NGPLVM": 1000, "MV-RFLVM": 2000, "RFLVM": 2000, "BGPLVM": 3000, "GFA": 10_000,
              "Isomap": 10_000, "t-SNE": 20_000, "UMAP": 70_000, "MV-DGPLVM": 10_000, "DGPLVM": 10_000,
              "GPLVM-SVI": 10_000, "MV-GPLVM-SVI": 10_000}  # fmt: skip
-# Where latents are told apart by classes the start decides more than the number of steps does.
+# Where latents are classified, the initialisation matters more than the number of steps.
 _INITIALISED_BY_BOUND = (OURS, "MV-ARFLVM", "ARFLVM")
-INITIALISATION_NOTE = """NG-MVLVM and its stationary relatives start from principal components, from an eigenmap or from a layout
-of the graph of neighbours, whichever has the best bound after 100 steps (`init="auto"`)."""
-# A quick cell takes fewer steps; the numbers show that everything runs, and roughly what it gives.
+INITIALISATION_NOTE = """NG-MVLVM and its stationary variants are initialised by PCA, a Laplacian eigenmap or a graph
+layout, whichever has the best ELBO after 100 steps (`init="auto"`)."""
+# Quick cells take fewer steps: they check that everything runs and give rough values.
 _QUICK_STEPS = {
     300: ("NG-MVLVM", "MV-ARFLVM", "ARFLVM", "GPLVM-SVI", "DGPLVM", "MV-GPLVM-SVI", "MV-DGPLVM"),
     500: ("VAE", "NBVAE", "DCA", "CVQ-VAE", "MVAE", "MMVAE"),
@@ -41,29 +39,29 @@ _QUICK_STEPS = {
     30: ("MV-GPLVM", "MV-NGPLVM"),
 }
 _QUICK = {name: {"max_iter": n_steps} for n_steps, names in _QUICK_STEPS.items() for name in names}
-# their chains keep no more draws than they make
+# a chain cannot keep more samples than it draws
 _QUICK |= {name: {**_QUICK[name], "n_samples": 50} for name in ("RFLVM", "MV-RFLVM")}
 
 
 def estimator_for(cell: Cell, n_components: int = 2, settings: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """Make the estimator of a cell.
+    """Return the unfitted estimator of a cell.
 
     Args:
-        cell: its method, seed and effort.
+        cell: cell with method, seed and effort.
         n_components: latent dimensions, D.
-        settings: parameters of the method that the experiment sets itself.
+        settings: parameters set by the experiment.
     """
     quick = _QUICK.get(cell.method, {}) if cell.effort is Effort.QUICK else {}
     return _class_of(cell.method)(n_components=n_components, random_state=cell.seed, **{**quick, **settings})
 
 
 def estimator_initialised_by_bound(cell: Cell, n_components: int = 2) -> Any:
-    """Make the estimator of a cell, ours as `INITIALISATION_NOTE` says; its page has that note."""
+    """Return the estimator of a cell, ours with the initialisation of `INITIALISATION_NOTE`."""
     return estimator_for(cell, n_components, {"init": "auto"} if cell.method in _INITIALISED_BY_BOUND else {})
 
 
 def compatible_views(method: str, views: Mapping[str, Any]) -> dict[str, Any]:
-    """Give views as a method can take them: whole numbers where it models counts."""
+    """Return views as the method accepts them: non-negative integers for count models."""
     estimator = _class_of(method)
     if issubclass(estimator, AbstractBaseline) and estimator.kind is DataKind.COUNTS:
         return {name: np.rint(np.clip(Y, 0, None)) for name, Y in views.items()}
@@ -75,25 +73,25 @@ def _class_of(method: str) -> Any:
 
 
 class FittedLatents(NamedTuple):
-    """What is asked of a model: the latents of all rows, and all views as it predicts them from there."""
+    """Latents of all rows (N x D), and a function that returns the views predicted from them."""
 
     latents: Float[np.ndarray, "N D"]
-    rebuild: Callable[[], Mapping[str, Any]]
+    reconstruct: Callable[[], Mapping[str, Any]]
 
 
 Fit = Callable[[dict[str, Any]], FittedLatents]
 LABEL = "label"
-# Beyond this many rows an SVM is judged on a draw of so many.
-_MOST_ROWS_OF_AN_SVM = 10_000
+# An SVM is evaluated on a random subset of at most this many rows.
+_MAX_SVM_ROWS = 10_000
 
 
 def paper_accuracies(
     latents: Float[np.ndarray, "N D"], labels: Int[np.ndarray, " N"], classifiers: Sequence[str], *, seed: int
 ) -> dict[str, float]:
-    """Give the five-fold accuracy of every classifier on the latents of all rows."""
+    """Return the five-fold cross-validated accuracy of every classifier on the latents of all rows."""
     return {
         name: cross_validated_accuracy(
-            latents, labels, name, most_rows=_MOST_ROWS_OF_AN_SVM if name == "SVM" else None, random_state=seed
+            latents, labels, name, most_rows=_MAX_SVM_ROWS if name == "SVM" else None, random_state=seed
         )
         for name in classifiers
     }
@@ -102,32 +100,32 @@ def paper_accuracies(
 def held_out_accuracies(
     fit: Fit, views: dict[str, Any], labels: Int[np.ndarray, " N"], *, seed: int, n_folds: int = 5
 ) -> dict[str, float]:
-    """Give the share of rows whose classes are told without having been seen.
+    """Return the classification accuracy on rows whose labels were missing during fitting.
 
-    "KNN": by 1-NN from training to test rows. "predicted", where there is a label view: by the largest column that the
-    model itself predicts for test rows.
+    "KNN" is 1-NN from training to test rows. "predicted", if there is a label view, is the largest column
+    that the model predicts for the test rows.
 
     Args:
-        fit: fits a model to views, of which "label" has NaN in the rows of a fold.
-        views: all views, "label" among them or not; without it one fit serves all folds.
-        labels: the class of every row, from 0 on, in the order of the label view's columns.
-        seed: of the folds.
-        n_folds: how many.
+        fit: fits a model to views; "label" is NaN in the test rows of a fold.
+        views: all views. Without a view "label", one fit serves all folds.
+        labels: class of every row, from 0, in the order of the columns of the label view.
+        seed: seed of the folds.
+        n_folds: number of folds.
     """
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(labels)), labels))
-    common = None if LABEL in views else fit(views)
-    right = dict.fromkeys(("KNN", "predicted") if LABEL in views else ("KNN",), 0)
+    shared = None if LABEL in views else fit(views)
+    correct = dict.fromkeys(("KNN", "predicted") if LABEL in views else ("KNN",), 0)
     for train, test in folds:
-        fitted = fit(_without_labels(views, test)) if common is None else common
-        told = KNeighborsClassifier(1).fit(fitted.latents[train], labels[train]).predict(fitted.latents[test])
-        right["KNN"] += int((told == labels[test]).sum())
-        if common is None:
-            told = np.asarray(fitted.rebuild()[LABEL])[test].argmax(axis=1)
-            right["predicted"] += int((told == labels[test]).sum())
-    return {name: n / len(labels) for name, n in right.items()}
+        fitted = fit(_without_labels(views, test)) if shared is None else shared
+        predicted = KNeighborsClassifier(1).fit(fitted.latents[train], labels[train]).predict(fitted.latents[test])
+        correct["KNN"] += int((predicted == labels[test]).sum())
+        if shared is None:
+            predicted = np.asarray(fitted.reconstruct()[LABEL])[test].argmax(axis=1)
+            correct["predicted"] += int((predicted == labels[test]).sum())
+    return {name: n / len(labels) for name, n in correct.items()}
 
 
 def _without_labels(views: dict[str, Any], rows: Int[np.ndarray, " R"]) -> dict[str, Any]:
-    hidden = np.array(views[LABEL], dtype=float)
-    hidden[rows] = np.nan
-    return {**views, LABEL: hidden}
+    masked = np.array(views[LABEL], dtype=float)
+    masked[rows] = np.nan
+    return {**views, LABEL: masked}

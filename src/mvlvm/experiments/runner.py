@@ -1,8 +1,7 @@
-"""Running cells in parallel processes, keeping what has finished.
+"""Running cells in parallel worker processes; finished cells are stored as they complete.
 
-A process that runs cells, a JSON line of its input each, for as long as the input is open.
-
-`python -m mvlvm.experiments.runner FOLDER` is started by `runner.py`.
+`Runner` starts `python -m mvlvm.experiments.runner FOLDER` for every worker. A worker reads cells from its standard
+input, one JSON line each, until the input is closed.
 """
 
 import json
@@ -25,12 +24,14 @@ from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.experiments.cells import DONE, FAILED, NOT_INSTALLED, STOPPED, Cell, CellRecord, CellStore, versions
 from mvlvm.records import choose_device, describe_machine
 
-Say = Callable[[CellRecord], None]
+OnRecord = Callable[[CellRecord], None]
 WORKER = "mvlvm.experiments.runner"
-# Where the libraries of a cell read how many threads they may use.
+# Prefix of records on standard output, where other libraries may print as well.
+MARK = "mvlvm cell: "
+# Environment variables that limit the number of threads.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-# What a process that has stopped talking is given to end by itself, so that its exit code can be told.
-_SECONDS_TO_DIE = 10.0
+# Time for a silent process to exit by itself, so that its exit code can be reported.
+_EXIT_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Runner:
     """Runs cells within a budget of cores.
 
     Attributes:
-        store: where finished cells are kept.
-        n_processes: how many cells run at a time.
-        n_threads: that each of them may use.
-        limit_s: seconds after which a cell is stopped.
+        store: store of finished cells.
+        n_processes: number of cells that run at the same time.
+        n_threads: number of threads per process.
+        limit_s: time limit of a cell in seconds.
     """
 
     store: CellStore
@@ -49,54 +50,56 @@ class Runner:
     n_threads: int = 1
     limit_s: float = 3600.0
 
-    def left(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Give the cells that have not finished; one that failed is tried again."""
+    def unfinished(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells that are not done, including those that failed."""
         finished = self.store.read()
         return [cell for cell in cells if cell not in finished or finished[cell].status != DONE]
 
-    def run(self, cells: Sequence[Cell], say: Say) -> None:
-        """Run cells; one that fails is recorded and does not keep the rest from running.
+    def run(self, cells: Sequence[Cell], on_record: OnRecord) -> None:
+        """Run cells. A failure is recorded and does not stop the other cells.
 
         Args:
-            cells: what to run, in this order.
-            say: is told of every record.
+            cells: cells to run, in this order.
+            on_record: called with every record.
         """
-        waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
+        pending: queue.SimpleQueue[Cell] = queue.SimpleQueue()
         for cell in cells:
-            waiting.put(cell)
+            pending.put(cell)
         stop = threading.Event()
-        hands = [_WorkerThread(self, waiting, stop, say) for _ in range(min(self.n_processes, len(cells)))]
-        for hand in hands:
-            hand.start()
+        threads = [_WorkerThread(self, pending, stop, on_record) for _ in range(min(self.n_processes, len(cells)))]
+        for thread in threads:
+            thread.start()
         try:
-            for hand in hands:
-                hand.join()
-        except BaseException:  # an interrupt, too, must leave no process behind
+            for thread in threads:
+                thread.join()
+        except BaseException:  # leave no process behind, on KeyboardInterrupt as well
             stop.set()
-            for hand in hands:
-                hand.kill()
+            for thread in threads:
+                thread.kill()
             raise
-        for hand in hands:
-            if hand.failure is not None:
-                raise hand.failure
+        for thread in threads:
+            if thread.failure is not None:
+                raise thread.failure
 
 
 class _WorkerThread(threading.Thread):
-    """One process, and the cells it is given; a process that dies or takes too long is replaced."""
+    """Thread that feeds cells to one worker process, and replaces the process if it dies or times out."""
 
-    def __init__(self, runner: Runner, waiting: "queue.SimpleQueue[Cell]", stop: threading.Event, say: Say) -> None:
+    def __init__(
+        self, runner: Runner, pending: "queue.SimpleQueue[Cell]", stop: threading.Event, on_record: OnRecord
+    ) -> None:
         super().__init__(daemon=True)
-        self.runner, self.waiting, self.stop, self.say = runner, waiting, stop, say
+        self.runner, self.pending, self.stop, self.on_record = runner, pending, stop, on_record
         self.process: subprocess.Popen[str] | None = None
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         try:
             while not self.stop.is_set():
-                record = self._finish(self.waiting.get_nowait())
+                record = self._finish(self.pending.get_nowait())
                 if record is not None:
                     self.runner.store.append(record)
-                    self.say(record)
+                    self.on_record(record)
         except queue.Empty:
             pass
         except BaseException as failure:
@@ -105,30 +108,30 @@ class _WorkerThread(threading.Thread):
             self._end()
 
     def kill(self) -> None:
-        """End the process, whatever it is doing; the thread then ends by itself."""
+        """Kill the process; the thread then ends by itself."""
         if self.process is not None:
             self.process.kill()
 
     def _end(self) -> int:
-        """Let go of the process, and give what it ended with."""
+        """Release the process and return its exit code."""
         if self.process is None:
             return 0
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):  # a pipe whose reader has died cannot be flushed
+            with suppress(OSError):  # the pipe of a dead process cannot be flushed
                 assert pipe is not None
                 pipe.close()
         code, self.process = self.process.wait(), None
         return code
 
     def _finish(self, cell: Cell) -> CellRecord | None:
-        """Give the record of a cell; None if everything was stopped meanwhile."""
-        self.process = self.process or _start(self.runner)
+        """Return the record of a cell, or None if the run was stopped in the meantime."""
+        self.process = self.process or _start_worker(self.runner)
         process, late = self.process, threading.Event()
         alarm = threading.Timer(self.runner.limit_s, lambda: (late.set(), process.kill()))
         alarm.start()
         try:
-            line = _ask(process, cell)
+            line = _send(process, cell)
         finally:
             alarm.cancel()
         if line is not None:
@@ -136,18 +139,18 @@ class _WorkerThread(threading.Thread):
         if self.stop.is_set():
             return None
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_SECONDS_TO_DIE)
+            process.wait(_EXIT_TIMEOUT_S)
         code = self._end()
         if late.is_set():
-            return self._lost(cell, STOPPED, f"stopped after {self.runner.limit_s:.0f} s")
-        return self._lost(cell, FAILED, f"its process ended with {code}")
+            return self._failure_record(cell, STOPPED, f"stopped after {self.runner.limit_s:.0f} s")
+        return self._failure_record(cell, FAILED, f"the worker process exited with code {code}")
 
-    def _lost(self, cell: Cell, status: str, note: str) -> CellRecord:
+    def _failure_record(self, cell: Cell, status: str, note: str) -> CellRecord:
         machine = describe_machine(choose_device("auto"))
         return CellRecord(cell=cell, status=status, seconds=0.0, machine=machine, versions=versions(), note=note)
 
 
-def _start(runner: Runner) -> "subprocess.Popen[str]":
+def _start_worker(runner: Runner) -> "subprocess.Popen[str]":
     here = str(Path(mvlvm.__file__).parents[1])
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     threads = dict.fromkeys(_THREADS, str(runner.n_threads))
@@ -158,8 +161,8 @@ def _start(runner: Runner) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def _ask(process: "subprocess.Popen[str]", cell: Cell) -> str | None:
-    """Give a process a cell, and wait for its line; None if it died."""
+def _send(process: "subprocess.Popen[str]", cell: Cell) -> str | None:
+    """Send a cell to a worker and return the line of its record; None if the worker died."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -174,56 +177,56 @@ def _ask(process: "subprocess.Popen[str]", cell: Cell) -> str | None:
 
 
 class Forecast:
-    """How long the rest will take, judged by what has finished.
+    """Estimate of the remaining time from the cells that have finished.
 
     Args:
-        cells: all that is to be run.
-        n_processes: at a time.
+        cells: all cells to run.
+        n_processes: number of cells that run at the same time.
     """
 
     def __init__(self, cells: Sequence[Cell], n_processes: int) -> None:
         self._left, self._n_processes = Counter((cell.experiment, cell.method) for cell in cells), n_processes
         self._seconds: dict[tuple[str, str], list[float]] = {}
 
-    def take(self, record: CellRecord) -> None:
-        """Learn from a cell that has finished."""
+    def update(self, record: CellRecord) -> None:
+        """Take a finished cell into account."""
         kind = record.cell.experiment, record.cell.method
         self._left[kind] -= 1
         self._seconds.setdefault(kind, []).append(record.seconds)
 
     @property
     def seconds(self) -> float:
-        """The rest: cells of a kind take as long as those that have finished, others as long as all on average."""
+        """Remaining seconds.
+
+        A cell is expected to take the mean time of the finished cells with the same experiment and method, or of all
+        finished cells if there are none.
+        """
         known = [s for seconds in self._seconds.values() for s in seconds]
         if not known:
             return float("inf")
-        work = sum(n * fmean(self._seconds.get(kind, known)) for kind, n in self._left.items())
-        return work / self._n_processes
+        run_cell = sum(n * fmean(self._seconds.get(kind, known)) for kind, n in self._left.items())
+        return run_cell / self._n_processes
 
     @property
-    def words(self) -> str:
-        """The rest, as people say it."""
+    def description(self) -> str:
+        """Remaining time as text."""
         minutes, seconds = divmod(round(self.seconds), 60)
         return f"{minutes} min" if minutes else f"{seconds} s"
 
 
-# Other libraries print what they like; this line is ours.
-MARK = "mvlvm cell: "
-
-
-def work(cell: Cell, store: CellStore) -> CellRecord:
-    """Run a cell, keep its arrays, and give its record; whatever goes wrong is part of it."""
+def run_cell(cell: Cell, store: CellStore) -> CellRecord:
+    """Run a cell, save its arrays and return its record; exceptions are part of the record."""
     from mvlvm.experiments.catalogue import get_experiment
 
     begin, status, numbers, note = time.perf_counter(), DONE, {}, ""
     try:
         with warnings.catch_warnings():
-            # fits of fixed length need not say so in every cell, nor constant pixels
+            # expected: fits with a fixed number of steps, and constant pixels
             for expected in (ConvergenceWarning, ViewWarning):
                 warnings.simplefilter("ignore", expected)
             measured = get_experiment(cell.experiment).measure(cell)
         numbers = {name: float(value) for name, value in measured.numbers.items()}
-        store.keep_arrays(cell, measured.arrays)
+        store.save_arrays(cell, measured.arrays)
     except ModuleNotFoundError as error:
         status, note = NOT_INSTALLED, str(error)
     except Exception as error:
@@ -236,15 +239,15 @@ def work(cell: Cell, store: CellStore) -> CellRecord:
 
 
 def main(folder: Path) -> None:
-    """Run the cells that come in, one after another."""
+    """Run the cells read from standard input, one after another."""
     store = CellStore(folder)
     for line in _lines():
-        record = work(Cell.from_json(json.loads(line)), store)
+        record = run_cell(Cell.from_json(json.loads(line)), store)
         print(f"\n{MARK}{json.dumps(record.as_json(), allow_nan=True)}", flush=True)
 
 
 def _lines() -> Iterator[str]:
-    """Give lines as they come in; when there are no more, who asked is gone, and a cell that is being run is no use."""
+    """Yield input lines; exit as soon as the input is closed, because the parent process has ended."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
