@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from mvlvm import ViewError
 from mvlvm.init import graph_embedding
 from mvlvm.init import knn_graph as knn_module
-from mvlvm.init.graph_embedding import graph_eigenmap, graph_init
+from mvlvm.init.graph_embedding import graph_eigenmap, graph_init, graph_layout
 from mvlvm.init.knn_graph import knn_graph
 from mvlvm.init.pca import pca_init
 
@@ -67,6 +67,18 @@ def test_embeddings_computed_together_equal_those_computed_separately():
 
 def test_layout_depends_on_the_seed():
     assert not torch.allclose(embed("neighbors", [clusters()], seed=0), embed("neighbors", [clusters()], seed=1))
+
+
+def test_layout_does_not_shrink_as_edge_weights_grow():
+    """Attraction and repulsion are both proportional to a row's weights, and Adam is invariant to the gradient's scale."""
+    graph = knn_graph(swiss_roll(n=8)[0].float(), generator_at())
+    initial = torch.randn((8, 2), generator=generator_at())
+    sizes = [
+        graph_layout(graph._replace(weight=unit * graph.weight), initial, generator_at()).square().mean().sqrt().item()
+        for unit in (1.0, 64.0)
+    ]
+    # only Adam's epsilon differs; a repulsion independent of the weights would give a tenth of the size
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
 
 
 def test_graph_embeddings_preserve_more_neighbours_than_principal_components():

@@ -56,6 +56,18 @@ def test_missing_view_is_copied_from_the_nearest_row_in_shared_views(block, monk
         np.testing.assert_array_equal(result[view][row], parts[view][nearest_donor(parts, present, row, view)])
 
 
+def test_distances_are_means_over_the_views_that_both_rows_have():
+    """Donors share one, two or three views with a recipient: a sum would favour those that share few."""
+    parts = make_views(widths=(6, 9, 4, 7))
+    present = torch.rand((60, 4), generator=torch.Generator().manual_seed(0)) < 0.6
+    result = impute(parts, present)
+    donors = {(row, view): nearest_donor(parts, present, row, view) for row, view in (~present).nonzero().tolist()}
+    for (row, view), donor in donors.items():
+        if donor is not None:
+            np.testing.assert_array_equal(result[view][row], parts[view][donor])
+    assert sum(donor is not None for donor in donors.values()) > 60
+
+
 @needs_gpu
 def test_imputation_on_a_gpu_equals_that_on_a_cpu():
     parts, present = make_views(), presence_pattern()
