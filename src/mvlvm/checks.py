@@ -1,7 +1,4 @@
-"""Checks of what a user passed for a parameter: one sentence for every wrong value.
-
-Names in messages: enough of them to recognise what is meant.
-"""
+"""Validation of parameter values, with one message per kind of error, and formatting of names in messages."""
 
 import math
 from collections.abc import Sequence
@@ -10,19 +7,29 @@ from typing import Any
 
 import numpy as np
 
-# Beyond this a setting means nothing, and the optimiser's float32 overflows.
+# Larger parameter values are not meaningful and overflow in the optimiser's float32.
 _LARGEST = 1e30
+# Names listed in a message.
+_MAX_NAMES = 5
 
 
 def check_integer(value: Any, parameter: str, *, at_least: int) -> int:
-    """Give the value as an int, or say what is wrong with it."""
+    """Return the value as an int.
+
+    Raises:
+        ValueError: it is not an integer of at least `at_least`.
+    """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise ValueError(f"{parameter} must be an integer of at least {at_least}. Got {value!r}.")
     return int(value)
 
 
 def check_number(value: Any, parameter: str, *, positive: bool) -> float:
-    """Give the value as a float that is positive, or at least not negative."""
+    """Return the value as a float.
+
+    Raises:
+        ValueError: it is not a finite number, or not positive (non-negative if `positive` is False).
+    """
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
@@ -33,38 +40,56 @@ def check_number(value: Any, parameter: str, *, positive: bool) -> float:
 
 
 def check_probability(value: Any, parameter: str) -> float:
-    """Give the value as a float between 0 and 1, neither of which it may be."""
+    """Return the value as a float in the open interval (0, 1).
+
+    Raises:
+        ValueError: it is not in the interval.
+    """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{parameter} must be a number above 0 and below 1. Got {value!r}.")
     return float(value)
 
 
 def check_flag(value: Any, parameter: str) -> bool:
-    """Give the value if it is True or False."""
+    """Return the value as a bool.
+
+    Raises:
+        ValueError: it is not True or False.
+    """
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise ValueError(f"{parameter} must be True or False. Got {value!r}.")
 
 
-def check_choice(value: Any, parameter: str, known: Sequence[Any]) -> Any:
-    """Give the value if it is one of the known ones."""
-    if isinstance(value, str | None) and value in known:
+def check_choice(value: Any, parameter: str, choices: Sequence[Any]) -> Any:
+    """Return the value.
+
+    Raises:
+        ValueError: it is not one of the choices.
+    """
+    if isinstance(value, str | None) and value in choices:
         return value
-    raise ValueError(f"{parameter} must be one of {', '.join(map(repr, known))}. Got {value!r}.")
+    raise ValueError(f"{parameter} must be one of {', '.join(map(repr, choices))}. Got {value!r}.")
 
 
-_MOST = 5
+def is_number(entry: Any) -> bool:
+    """Return whether an entry is a number, or text that represents one."""
+    try:
+        float(entry)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def listed(names: Any) -> str:
-    """Write the first few of some names, text in quotes.
+    """Return the first few names as text for messages, strings in quotes.
 
     Args:
-        names: a list or an index of them.
+        names: a list or pandas index.
 
     Example:
         >>> listed(["a", "b"]), listed(list("abcdefg"))
         ("'a', 'b'", "'a', 'b', 'c', 'd', 'e', ...")
     """
-    shown = (f"'{name}'" if isinstance(name, str) else str(name) for name in names[:_MOST])
-    return ", ".join(shown) + (", ..." if len(names) > _MOST else "")
+    shown = (f"'{name}'" if isinstance(name, str) else str(name) for name in names[:_MAX_NAMES])
+    return ", ".join(shown) + (", ..." if len(names) > _MAX_NAMES else "")

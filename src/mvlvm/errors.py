@@ -1,28 +1,28 @@
-"""The errors and warnings a user can meet.
+"""Exceptions and warnings raised by the library.
 
-Every message follows one pattern: what is wrong, what was given, what is expected, what to do.
+Every message states the problem, the value that was given, the value that is expected, and a remedy.
 """
 
 
 class ViewError(ValueError):
-    """The views that were handed over cannot be used as they are."""
+    """The views passed by the user cannot be used."""
 
 
 class NumericalError(ArithmeticError):
-    """A computation broke down although the input was acceptable."""
+    """A computation failed numerically although the input is valid."""
 
 
 class ModelFileError(ValueError):
-    """A file is not a saved model, or not one that this version can read."""
+    """A file is not a saved model, or has a format that this version cannot read."""
 
 
 class DataFileError(RuntimeError):
-    """The file of a data set is damaged, or is not at hand and could not be fetched."""
+    """The file of a data set is damaged, or was not found and could not be downloaded."""
 
 
 class ConvergenceWarning(UserWarning):
-    """Training ended before the bound stopped rising."""
+    """Training stopped before the evidence lower bound converged."""
 
 
 class ViewWarning(UserWarning):
-    """Part of a view is of no use to the model and was left out, or a file may not be what it was taken for."""
+    """Part of a view is uninformative and was left out, or the content of a file is ambiguous."""

@@ -1,4 +1,4 @@
-"""Packages that only some users need: imported when they are needed, asked for in a sentence where they are absent."""
+"""Import of optional dependencies on demand, with an installation hint if they are missing."""
 
 import importlib
 import sys
@@ -7,40 +7,39 @@ from typing import Any
 
 
 def require(package: str, purpose: str, extra: str = "files") -> Any:
-    """Import a package that is not always installed, or a module of one.
+    """Import and return an optional package, or a module of one.
 
-    Some packages silence the warnings of everybody when they are imported; what users want to be told is left as it
-    was.
+    The warning filters are restored after the import, because some packages change them globally when imported.
 
     Args:
-        package: its name, or that of a module in it.
+        package: the name of the package, or of a module in it.
         purpose: what it is needed for, as the beginning of a sentence.
         extra: the extra of mvlvm that installs it.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the message says how to install it.
+        ModuleNotFoundError: the package is not installed; the message states how to install it.
     """
-    whole = package.partition(".")[0]
+    root = package.partition(".")[0]
     try:
         with warnings.catch_warnings():
-            importlib.import_module(whole)
+            importlib.import_module(root)
             return importlib.import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != whole:  # it is there, but something that it needs itself is not
+        if error.name != root:  # the package is installed, but one of its dependencies is not
             raise
         raise ModuleNotFoundError(
-            f'{purpose} needs {whole}, which is not installed. Install it with: pip install "mvlvm[{extra}]"',
-            name=whole,
+            f'{purpose} needs {root}, which is not installed. Install it with: pip install "mvlvm[{extra}]"',
+            name=root,
         ) from None
 
 
 def is_dataframe(value: object) -> bool:
-    """Tell whether a value is a pandas DataFrame, without importing pandas."""
+    """Return whether a value is a pandas DataFrame, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame)
 
 
 def is_series(value: object) -> bool:
-    """Tell whether a value is a pandas Series, without importing pandas."""
+    """Return whether a value is a pandas Series, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series)

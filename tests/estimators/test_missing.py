@@ -88,7 +88,7 @@ def test_a_row_without_any_entry_is_at_the_prior_from_the_first_step(curve):
 def test_columns_that_were_never_seen_are_named_and_come_back_empty(curve):
     frame = pd.DataFrame(curve["a"], columns=[f"gene {k}" for k in range(30)])
     frame[["gene 3", "gene 9"]] = np.nan
-    with pytest.warns(ViewWarning, match=r"2 column\(s\) without any entry \('gene 3', 'gene 9'\)"):
+    with pytest.warns(ViewWarning, match=r"2 column\(s\) without any observed entry \('gene 3', 'gene 9'\)"):
         est = NGMVLVM(max_iter=5, tol=0.0, random_state=0).fit({"a": frame, "b": curve["b"]})
     mean, std = est.reconstruct(return_std=True)
     assert list(mean["a"].columns) == list(frame.columns)

@@ -336,7 +336,7 @@ def test_a_saved_model_predicts_the_same(curve, est, tmp_path):
 def test_columns_that_training_never_saw_stay_empty_and_are_named(curve):
     tables = {"a": pd.DataFrame(curve[1]["a"][:100]).rename(columns=str), "b": curve[1]["b"][:100]}
     tables["a"]["3"] = np.nan
-    with pytest.warns(ViewWarning, match="without any entry"):
+    with pytest.warns(ViewWarning, match="without any observed entry"):
         est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=0).fit(tables)
     new = tables["a"][:2].mask(tables["a"][:2] > 6)
     with pytest.warns(ViewWarning, match=r"View 'a' keeps gaps in 1 column\(s\) \('3'\)"):
@@ -393,7 +393,7 @@ def test_nothing_can_be_asked_before_a_fit(method, curve):
 def test_lists_of_the_wrong_length_say_how_to_leave_a_view_out(curve):
     A, B = (Y[:50] for Y in curve[1].values())
     est = NGMVLVM(max_iter=5, tol=0.0, n_points=5, random_state=0).fit([A, B])
-    assert "one entry for every view of training, 2. Got 1. Put None" in message(est.transform, [A])
+    assert "one entry for every view of training, 2. Got 1. Use None" in message(est.transform, [A])
 
 
 def test_mudata_may_lack_modalities_and_rows(curve):

@@ -1,3 +1,5 @@
+"""AnnData and MuData as input, and as the format of results."""
+
 import subprocess
 import sys
 
@@ -21,17 +23,17 @@ def annotated(X, rows=CELLS, columns=GENES):
     return anndata.AnnData(X, obs=pd.DataFrame(index=rows), var=pd.DataFrame(index=columns))
 
 
-def together(**modalities):
+def make_mudata(**modalities):
     with mudata.set_options(pull_on_update=False):
         return mudata.MuData(modalities)
 
 
-def both():
-    return together(rna=annotated(RNA), protein=annotated(PROTEIN, columns=PROTEINS))
+def two_modalities():
+    return make_mudata(rna=annotated(RNA), protein=annotated(PROTEIN, columns=PROTEINS))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.csc_matrix])
-def test_an_anndata_is_one_view_and_comes_back_as_one(kind):
+def test_an_anndata_is_one_view_and_is_restored(kind):
     views = as_views(annotated(kind(RNA)))
     assert views.names == ["view0"]
     np.testing.assert_array_equal(views.arrays["view0"], RNA)
@@ -41,8 +43,8 @@ def test_an_anndata_is_one_view_and_comes_back_as_one(kind):
     assert (list(restored.obs_names), list(restored.var_names)) == (CELLS, GENES)
 
 
-def test_a_mudata_is_a_view_per_modality_and_comes_back_as_one():
-    views = as_views(both())
+def test_a_mudata_has_one_view_per_modality_and_is_restored():
+    views = as_views(two_modalities())
     assert views.names == ["rna", "protein"]
     restored = views.layout.restore(views.arrays)
     assert isinstance(restored, mudata.MuData)
@@ -52,42 +54,42 @@ def test_a_mudata_is_a_view_per_modality_and_comes_back_as_one():
     assert list(restored["protein"].var_names) == PROTEINS
 
 
-def test_some_rows_of_a_mudata_are_rows_of_all_its_views():
-    views = as_views(both()[CELLS[3:7]])
+def test_indexing_a_mudata_selects_rows_of_all_views():
+    views = as_views(two_modalities()[CELLS[3:7]])
     assert list(views.layout.index) == CELLS[3:7]
     np.testing.assert_array_equal(views.arrays["protein"], PROTEIN[3:7])
 
 
-def test_new_rows_are_numbered():
-    views = as_views(both())
+def test_new_rows_without_names_are_numbered():
+    views = as_views(two_modalities())
     restored = views.layout.of_rows(None).restore({name: array[:2] for name, array in views.arrays.items()})
     assert list(restored.obs_names) == list(restored["rna"].obs_names) == ["0", "1"]
 
 
-def test_modalities_in_another_order_are_matched_by_name():
+def test_modalities_in_different_row_order_are_matched_by_name():
     order = RNG.permutation(12)
     views = as_views(
-        together(rna=annotated(RNA), protein=annotated(PROTEIN[order], [CELLS[i] for i in order], PROTEINS))
+        make_mudata(rna=annotated(RNA), protein=annotated(PROTEIN[order], [CELLS[i] for i in order], PROTEINS))
     )  # fmt: skip
     for name, source in (("rna", RNA), ("protein", PROTEIN)):
         by_name = dict(zip(views.layout.index, views.arrays[name], strict=True))
         np.testing.assert_array_equal([by_name[cell] for cell in CELLS], source)
 
 
-def test_rows_that_a_modality_lacks_are_missing():
-    views = as_views(together(rna=annotated(RNA), protein=annotated(PROTEIN[5:], CELLS[5:], PROTEINS)))
+def test_rows_absent_from_a_modality_are_missing():
+    views = as_views(make_mudata(rna=annotated(RNA), protein=annotated(PROTEIN[5:], CELLS[5:], PROTEINS)))
     by_name = dict(zip(views.layout.index, views.arrays["protein"], strict=True))
     assert all(np.isnan(by_name[cell]).all() for cell in CELLS[:5])
     np.testing.assert_array_equal([by_name[cell] for cell in CELLS[5:]], PROTEIN[5:])
 
 
-def test_repeated_gene_names_are_kept_without_another_warning():
+def test_duplicate_gene_names_are_kept_without_a_further_warning():
     with pytest.warns(UserWarning, match="not unique"):
         adata = annotated(RNA, columns=["g", "g", "h"])
     views = as_views(adata)
     assert list(views.layout.restore(views.arrays).var_names) == ["g", "g", "h"]
     with pytest.warns(UserWarning, match="not unique"):
-        mdata = together(rna=adata)
+        mdata = make_mudata(rna=adata)
     views = as_views(mdata)
     assert list(views.layout.restore(views.arrays)["rna"].var_names) == ["g", "g", "h"]
 
@@ -98,20 +100,20 @@ def backed(folder):
 
 
 def stale():
-    mdata = both()
+    mdata = two_modalities()
     mdata["rna"].obs_names = [f"new {cell}" for cell in CELLS]
     return mdata
 
 
 def stale_and_repeated():
-    mdata = both()
+    mdata = two_modalities()
     mdata["rna"].obs_names = [CELLS[0], *CELLS[:-1]]
     return mdata
 
 
 def repeated():
     with pytest.warns(UserWarning, match="not unique|should not be present"):
-        return together(rna=annotated(RNA, ["a", "a", *CELLS[2:]]), protein=annotated(PROTEIN, columns=PROTEINS))
+        return make_mudata(rna=annotated(RNA, ["a", "a", *CELLS[2:]]), protein=annotated(PROTEIN, columns=PROTEINS))
 
 
 def sharing_columns():
@@ -123,30 +125,33 @@ BAD = {
     "no X": (lambda: anndata.AnnData(obs=pd.DataFrame(index=CELLS)), "View 'view0' is an AnnData without X"),
     "no columns": (lambda: annotated(np.empty((12, 0)), columns=[]), r"has 0 feature\(s\)"),
     "no rows": (lambda: annotated(np.empty((0, 3)), rows=[]), r"0 sample\(s\)"),
-    "no modalities": (lambda: together(), "At least one view is needed"),
+    "no modalities": (lambda: make_mudata(), "At least one view is needed"),
     "a modality without X": (
-        lambda: together(rna=annotated(RNA), empty=anndata.AnnData(obs=pd.DataFrame(index=CELLS))),
+        lambda: make_mudata(rna=annotated(RNA), empty=anndata.AnnData(obs=pd.DataFrame(index=CELLS))),
         "View 'empty' is an AnnData without X",
     ),
     "AnnData in a dict": (lambda: {"rna": annotated(RNA)}, r"'rna' must be a matrix.*Got AnnData.*mudata\.MuData"),
     "AnnData in a list": (lambda: [annotated(RNA), annotated(RNA)], "'view0' must be a matrix.*Got AnnData"),
-    "MuData inside MuData": (lambda: together(outer=both()), "View 'outer' must be an AnnData. Got MuData"),
-    "repeated rows": (repeated, "observation names of a MuData must be unique. Got some twice: 'a'"),
-    "repeated rows in a modality": (stale_and_repeated, "names of modality 'rna' must be unique. Got some twice: 'c0'"),
-    "other rows than it knows": (stale, r"Modality 'rna' has rows.*'new c0'.*mdata\.update\(\)"),
+    "MuData inside MuData": (
+        lambda: make_mudata(outer=two_modalities()),
+        "View 'outer' must be an AnnData. Got MuData",
+    ),
+    "repeated rows": (repeated, "observation names of a MuData must be unique. Got duplicates: 'a'"),
+    "repeated rows in a modality": (stale_and_repeated, "names of modality 'rna' must be unique. Got duplicates: 'c0'"),
+    "rows absent from the MuData": (stale, r"Modality 'rna' has rows.*'new c0'.*mdata\.update\(\)"),
     "shared columns": (sharing_columns, r"must share their rows \(axis=0\). Got axis=1"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_used_gets_one_clear_sentence(case):
+def test_unusable_objects_are_rejected_with_a_specific_message(case):
     make, message = BAD[case]
     views = make()
     with pytest.raises(ViewError, match=message):
         as_views(views)
 
 
-def test_data_on_disk_are_refused_with_advice(tmp_path):
+def test_backed_data_are_rejected_with_a_remedy(tmp_path):
     adata = backed(tmp_path)
     with pytest.raises(ViewError, match=r"still on disk \(backed\).*to_memory"):
         as_views(adata)
@@ -156,10 +161,10 @@ def test_data_on_disk_are_refused_with_advice(tmp_path):
 @pytest.fixture(scope="module")
 def fits():
     est = NGMVLVM(max_iter=3, tol=0.0, n_points=5, random_state=0)
-    return {"anndata": est.fit(annotated(RNA)), "mudata": NGMVLVM(**est.get_params()).fit(both())}
+    return {"anndata": est.fit(annotated(RNA)), "mudata": NGMVLVM(**est.get_params()).fit(two_modalities())}
 
 
-def test_an_estimator_gives_back_what_it_was_given(fits):
+def test_an_estimator_returns_results_in_the_type_of_its_input(fits):
     mean, std = fits["anndata"].reconstruct(return_std=True)
     assert isinstance(mean, anndata.AnnData)
     assert list(std.obs_names) == CELLS
@@ -174,13 +179,15 @@ def test_an_estimator_gives_back_what_it_was_given(fits):
 
 
 @pytest.mark.parametrize("kind", ["anndata", "mudata"])
-def test_a_saved_model_still_gives_it_back(fits, kind, tmp_path):
+def test_a_loaded_model_returns_results_in_the_type_of_its_input(fits, kind, tmp_path):
     fits[kind].save(tmp_path / "m")
-    there, here = mvlvm.load(tmp_path / "m").reconstruct(), fits[kind].reconstruct()
-    assert type(there) is type(here)
-    assert list(there.obs_names) == CELLS
-    assert list(there.var_names) == list(here.var_names)
-    for one, other in [(there, here)] if kind == "anndata" else [(there[name], here[name]) for name in here.mod]:
+    loaded, fitted = mvlvm.load(tmp_path / "m").reconstruct(), fits[kind].reconstruct()
+    assert type(loaded) is type(fitted)
+    assert list(loaded.obs_names) == CELLS
+    assert list(loaded.var_names) == list(fitted.var_names)
+    for one, other in (
+        [(loaded, fitted)] if kind == "anndata" else [(loaded[name], fitted[name]) for name in fitted.mod]
+    ):
         np.testing.assert_array_equal(one.X, other.X)
 
 
@@ -192,10 +199,10 @@ def test_a_saved_model_loads_where_mudata_is_not_installed(fits, tmp_path):
     )
     run = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True, check=False)
     assert run.stdout.strip() == "(12, 2)"
-    assert "ModuleNotFoundError: Giving results as MuData needs mudata" in run.stderr
+    assert "ModuleNotFoundError: Returning results as MuData needs mudata" in run.stderr
     assert 'pip install "mvlvm[files]"' in run.stderr
 
 
-def test_mvlvm_does_not_import_what_it_may_not_need():
+def test_optional_packages_are_not_imported_with_the_views_package():
     code = "import sys, mvlvm.views; sys.exit(any(name in sys.modules for name in ('anndata', 'mudata', 'h5py')))"
     subprocess.run([sys.executable, "-c", code], check=True)

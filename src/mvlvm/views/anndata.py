@@ -1,4 +1,4 @@
-"""AnnData and MuData in memory: matrices with named rows and columns, in and out."""
+"""Conversion between AnnData or MuData objects and DataFrames with named rows and columns."""
 
 import sys
 import warnings
@@ -13,36 +13,36 @@ from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import require
 from mvlvm.views.sparse import as_dense, is_sparse
 
-# How a MuData says that its modalities share their rows: rows alone, or rows and columns.
+# Values of MuData.axis for modalities that share their rows: rows only, or rows and columns.
 _SHARED_ROWS = (0, -1)
 
 
 def is_anndata(value: object) -> bool:
-    """Tell whether a value is an AnnData, without importing anndata."""
+    """Return whether a value is an AnnData, without importing anndata."""
     anndata = sys.modules.get("anndata")
     return anndata is not None and isinstance(value, anndata.AnnData)
 
 
 def is_mudata(value: object) -> bool:
-    """Tell whether a value is a MuData, without importing mudata."""
+    """Return whether a value is a MuData, without importing mudata."""
     mudata = sys.modules.get("mudata")
     return mudata is not None and isinstance(value, mudata.MuData)
 
 
 def anndata_to_frame(name: str, adata: Any) -> Any:
-    """Give the X of an AnnData as a DataFrame with its observation and variable names.
+    """Return the X of an AnnData as a DataFrame with its observation and variable names.
 
     Args:
         name: the view, for messages.
         adata: the AnnData.
 
     Raises:
-        ViewError: X is absent, stays on disk, or is too large to be made dense.
+        ViewError: X is absent, on disk, or too large for a dense array.
     """
     if not is_anndata(adata):
         raise ViewError(
             f"View '{name}' must be an AnnData. Got {type(adata).__name__} as a modality. "
-            "Put the modalities of an inner MuData beside the others."
+            "Move the modalities of the nested MuData into the outer one."
         )
     if adata.isbacked:
         raise ViewError(
@@ -50,49 +50,52 @@ def anndata_to_frame(name: str, adata: Any) -> Any:
             "adata.to_memory(), or read the file with backed=False."
         )
     if adata.X is None:
-        raise ViewError(f"View '{name}' is an AnnData without X. Put the numbers there: adata.X = adata.layers[...].")
+        raise ViewError(f"View '{name}' is an AnnData without X. Set it first: adata.X = adata.layers[...].")
     X = as_dense(name, adata.X) if is_sparse(adata.X) else np.asarray(adata.X)
     pandas = require("pandas", "AnnData")
     return pandas.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
 
 
 def check_shared_rows(mdata: Any) -> None:
-    """Refuse a MuData whose modalities share their columns.
+    """Check that the modalities of a MuData share their rows.
 
     Raises:
-        ViewError: they do.
+        ViewError: they share their columns only.
     """
     if mdata.axis not in _SHARED_ROWS:
         raise ViewError(
-            f"The modalities of a MuData must share their rows (axis=0). Got axis={mdata.axis}, shared columns. "
-            "Every modality is then the same variables in other samples; fit them one by one."
+            f"The modalities of a MuData must share their rows (axis=0). Got axis={mdata.axis}, shared columns: every "
+            "modality holds the same variables of different samples. Fit them one by one."
         )
 
 
 def mudata_to_frames(mdata: Any) -> dict[str, Any]:
-    """Give the modalities of a MuData as DataFrames with its rows; what a modality lacks is a row of NaN.
+    """Return the modalities of a MuData as DataFrames with the rows of the MuData.
+
+    Returns:
+        Modality name -> DataFrame; rows that are absent from a modality are NaN.
 
     Raises:
-        ViewError: the modalities do not share rows, or their rows cannot be told apart by name.
+        ViewError: the modalities do not share rows, or observation names are not unique.
     """
     check_shared_rows(mdata)
     rows = mdata.obs_names
     if not rows.is_unique:
         repeated = rows[rows.duplicated()].unique()
         raise ViewError(
-            f"The observation names of a MuData must be unique. Got some twice: {listed(repeated)}. "
+            f"The observation names of a MuData must be unique. Got duplicates: {listed(repeated)}. "
             "Call obs_names_make_unique() on the modalities, and mdata.update()."
         )
     frames = {name: anndata_to_frame(name, adata) for name, adata in mdata.mod.items()}
     for name, frame in frames.items():
         if not frame.index.isin(rows).all():
             raise ViewError(
-                f"Modality '{name}' has rows that the MuData does not know, such as "
+                f"Modality '{name}' has rows that are not in the MuData, such as "
                 f"{frame.index[~frame.index.isin(rows)][0]!r}. Call mdata.update()."
             )
         if not frame.index.is_unique:
             raise ViewError(
-                f"The observation names of modality '{name}' must be unique. Got some twice: "
+                f"The observation names of modality '{name}' must be unique. Got duplicates: "
                 f"{listed(frame.index[frame.index.duplicated()].unique())}. Call obs_names_make_unique() on it, and "
                 "mdata.update()."
             )
@@ -100,8 +103,8 @@ def mudata_to_frames(mdata: Any) -> dict[str, Any]:
 
 
 def as_anndata(frame: Any) -> Any:
-    """Give a DataFrame as an AnnData."""
-    anndata, pandas = require("anndata", "Giving results as AnnData"), require("pandas", "AnnData")
+    """Return a DataFrame as an AnnData."""
+    anndata, pandas = require("anndata", "Returning results as AnnData"), require("pandas", "AnnData")
     with suppress_anndata_warnings():
         return anndata.AnnData(
             frame.to_numpy(),
@@ -111,18 +114,18 @@ def as_anndata(frame: Any) -> Any:
 
 
 def as_mudata(frames: Mapping[str, Any]) -> Any:
-    """Give DataFrames with the same rows as a MuData, a modality each."""
-    mudata = require("mudata", "Giving results as MuData")
+    """Return DataFrames with the same rows as a MuData with one modality each."""
+    mudata = require("mudata", "Returning results as MuData")
     with suppress_anndata_warnings():
         return mudata.MuData({name: as_anndata(frame) for name, frame in frames.items()})
 
 
 @contextmanager
 def suppress_anndata_warnings() -> Iterator[None]:
-    """Use anndata and mudata without warnings that tell the user nothing about this call.
+    """Suppress warnings of anndata and mudata that do not concern the current call.
 
-    Names that repeat were warned of when the user made the object; columns of obs and var stay in their modalities,
-    as they will by default from mudata 0.4.
+    Users are warned of duplicate names when they create the object. Columns of obs and var are not copied from the
+    modalities to the MuData, which will be the default from mudata 0.4.
     """
     mudata = sys.modules.get("mudata")
     with warnings.catch_warnings(), mudata.set_options(pull_on_update=False) if mudata else nullcontext():

@@ -1,6 +1,7 @@
-"""What the columns of a table hold: the names of its rows, or numbers.
+"""Reading CSV and TSV files, and recognising row names and numbers in tables.
 
-CSV and TSV files: a first pass checks their form, which pandas would mend in silence, a second reads the numbers.
+A file is read twice: the first pass checks its structure, which pandas would repair silently; the second pass reads the
+numbers with pandas.
 """
 
 import csv
@@ -17,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from mvlvm.checks import listed
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.optional_dependencies import require
 
-# What stands for a missing entry.
+# Entries that denote missing values.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-# What pandas and pyarrow call an index without a name.
+# Headers that pandas and pyarrow write for an index without a name.
 _NO_HEADER = frozenset(("", "unnamed: 0", "__index_level_0__"))
-# Headers of columns that name the rows, with "_" between words.
+# Headers of row-name columns, in lower case with "_" between words.
 _ROW_NAME_HEADERS = frozenset((
     "index", "row", "rowid", "rowname", "rownames", "sample", "samples", "sampleid", "subject", "subjectid", "patient",
     "patientid", "participant", "participantid", "cell", "cellid",
@@ -33,16 +34,74 @@ _ROW_NAME_HEADERS = frozenset((
 # Last words of such headers: Patient ID, Row.names, cell_barcode.
 _ROW_NAME_WORDS = frozenset(("id", "ids", "name", "names", "barcode", "barcodes"))
 _MOST = 0.5
+_ENCODING = "utf-8-sig"  # UTF-8, with or without the byte order mark that spreadsheets write
+_GZIP_MAGIC = b"\x1f\x8b"
+_WHITESPACE = " \t\r\n"
+_STACKLEVEL = 7  # number of calls from `_check_header` to the caller of `read`
+
+
+@dataclass(frozen=True)
+class TableStructure:
+    """The structure of a delimited text file.
+
+    Attributes:
+        header: the column names.
+        n_rows: the number of rows after the header.
+        entries: column position -> entries as text, for columns that may hold row names.
+    """
+
+    header: list[str]
+    n_rows: int
+    entries: dict[int, list[str]]
+
+
+def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
+    """Read a delimited text file as a DataFrame, with the row names as its index.
+
+    Args:
+        path: a text file, or a gzip-compressed one.
+        separator: the character between two entries of a row.
+        row_names: the column of row names; "auto" to recognise them in the first column; None if there are none.
+
+    Raises:
+        ViewError: the file is not a table of numbers; the message states the position and the problem.
+    """
+    try:
+        structure = _read_structure(path, separator, row_names)
+    except UnicodeDecodeError:
+        raise ViewError(
+            f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
+        ) from None
+    name_column, number_columns = _split_columns(structure, row_names)
+    labels = [structure.header[i] for i in number_columns]
+    _check_labels(path, labels)
+    pandas = require("pandas", "Reading CSV files")
+    with _open(path, newline=None) as file:  # pandas can run out of memory on lines that end in \r
+        frame = pandas.read_csv(
+            file, sep=separator, header=0, names=range(len(structure.header)), usecols=number_columns, index_col=False,
+            skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
+            low_memory=False,
+        )  # fmt: skip
+    if len(frame) != structure.n_rows:
+        raise ViewError(
+            f"The number of rows of {path} is ambiguous: {structure.n_rows} or {len(frame)}. Write the file again, "
+            "with quotes around whole entries only."
+        )
+    index = pandas.RangeIndex(structure.n_rows)
+    if name_column is not None:
+        _check_single_line(path, structure.entries[name_column])
+        index = pandas.Index(structure.entries[name_column], dtype=object)
+    return to_numeric(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
 
 
 def find_row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
-    """Give the position of the column that names the rows, None if there is none.
+    """Return the position of the column of row names, None if there is none.
 
-    It is the first column, or the second if the first only counts the rows, as pandas and R write it.
+    It is the first column, or the second if the first holds row numbers, as pandas and R write them.
 
     Args:
-        header: the names of the columns.
-        first: what the first column holds, as text.
+        header: the column names.
+        first: the entries of the first column, as text.
     """
     if len(header) > 1 and is_row_number_column(header[0], first) and is_row_name_header(header[1]):
         return 1
@@ -50,26 +109,26 @@ def find_row_name_column(header: Sequence[str], first: Sequence[str]) -> int | N
 
 
 def is_row_number_column(header: str, entries: Iterable[str]) -> bool:
-    """Tell whether a column has no header and holds whole numbers, such as a table's former row numbers."""
+    """Return whether a column has no header and holds non-negative integers, such as former row numbers."""
     return header.strip().lower() in _NO_HEADER and all(_is_count(entry) for entry in entries)
 
 
 def is_row_name_header(header: str) -> bool:
-    """Tell whether a header says that its column names the rows.
+    """Return whether a header indicates a column of row names.
 
     Example:
         >>> [is_row_name_header(header) for header in ("Patient ID", "PatientID", "Row.names", "grid", "dose")]
         [True, True, True, False, False]
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", header)
-    known = re.sub(r"[\W_]+", "_", words).strip("_").lower()
-    return known in _ROW_NAME_HEADERS or known.rpartition("_")[-1] in _ROW_NAME_WORDS
+    normalised = re.sub(r"[\W_]+", "_", words).strip("_").lower()
+    return normalised in _ROW_NAME_HEADERS or normalised.rpartition("_")[-1] in _ROW_NAME_WORDS
 
 
 def is_row_name_column(header: str, entries: Iterable[str]) -> bool:
-    """Infer whether the first column of a table names its rows: its header is absent or says so, or it holds text.
+    """Return whether the first column of a table holds row names, judging by its header and by text entries.
 
-    Numbers with a word among them are numbers with a slip, and the slip is reported. Row names are mostly text.
+    Most entries must be text: a few words among numbers are typing errors, which are reported.
     """
     if header.strip().lower() in _NO_HEADER or is_row_name_header(header):
         return True
@@ -78,8 +137,8 @@ def is_row_name_column(header: str, entries: Iterable[str]) -> bool:
 
 
 def check_unique_columns(path: Path, labels: Sequence[str]) -> None:
-    """Refuse columns that are called alike."""
-    repeated = [label for label, times in Counter(labels).items() if times > 1]
+    """Check that column names are unique."""
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
         raise ViewError(
             f"The columns of {path} must have different names. Got several called "
@@ -88,59 +147,58 @@ def check_unique_columns(path: Path, labels: Sequence[str]) -> None:
 
 
 def to_numeric(frame: Any, path: Path) -> Any:
-    """Give a table as float64, NaN where an entry is missing.
+    """Return a DataFrame as float64, with NaN for missing entries.
 
     Raises:
-        ViewError: there is no column, or one that does not hold numbers.
+        ViewError: there is no column, or a column does not hold numbers.
     """
     pandas = require("pandas", "Reading files")
     if not frame.shape[1]:
         raise ViewError(
-            f"{path} must have at least one column of numbers. Got none beside the row names. Add one, or give "
-            "row_names=None if what was taken for row names is a column of numbers."
+            f"{path} must have at least one column of numbers. Got none besides the row names. Add one, or pass "
+            "row_names=None if the column read as row names holds numbers."
         )
-    kinds = pandas.api.types
-    for label in [label for label, kind in frame.dtypes.items() if not kinds.is_numeric_dtype(kind)]:
-        frame[label] = _numbers_in(frame[label], path)
-    return pandas.DataFrame(
-        frame.to_numpy(dtype=np.float64, na_value=np.nan), index=frame.index, columns=frame.columns
-    )  # fmt: skip
+    types = pandas.api.types
+    for label in [label for label, dtype in frame.dtypes.items() if not types.is_numeric_dtype(dtype)]:
+        frame[label] = _parse_column(frame[label], path)
+    values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
 
 
-def no_rows_error(what: object) -> ViewError:
-    """Make the error for a file, or a view in it, that has columns only."""
-    return ViewError(f"{what} has no rows, only columns. Add a row for every sample, or leave it out.")
+def no_rows_error(source: object) -> ViewError:
+    """Return the error for a file, or a view in a file, without rows."""
+    return ViewError(f"{source} has no rows, only columns. Add a row for every sample, or leave it out.")
 
 
-def column_not_found_error(path: Path, wanted: str, columns: Sequence[Any]) -> ViewError:
-    """Make the error for a column of row names that is not there."""
+def column_not_found_error(path: Path, row_names: str, columns: Sequence[Any]) -> ViewError:
+    """Return the error for a column of row names that does not exist."""
     return ViewError(
-        f"{path} has no column {wanted!r} to take row names from. Its columns are: {listed(columns)}. "
-        "Give one of them as row_names, or row_names=None if the rows have no names."
+        f"{path} has no column {row_names!r} for the row names. Its columns are: {listed(columns)}. "
+        "Pass one of them as row_names, or row_names=None if the rows have no names."
     )
 
 
-def _numbers_in(column: Any, path: Path) -> np.ndarray:
-    """Read numbers that are written as text, to the last bit."""
+def _parse_column(column: Any, path: Path) -> np.ndarray:
+    """Parse numbers that are stored as text, without rounding."""
     numbers = np.full(len(column), np.nan)
     for i, (entry, missing) in enumerate(zip(column.astype(object), column.isna(), strict=True)):
         if missing or (isinstance(entry, str) and entry.strip() in MISSING):
             continue
-        number = _exact(entry)
+        number = _parse_number(entry)
         if number is None:
             raise ViewError(
                 f"Column {column.name!r} of {path} must hold numbers only. Got {str(entry)!r} in row "
                 f"{column.index[i]!r}. Write missing entries as NA, encode categories as numbers, leave the column "
-                f"out, or give row_names={column.name!r} if it names the rows."
+                f"out, or pass row_names={column.name!r} if it holds the row names."
             )
         numbers[i] = number
     return numbers
 
 
-def _exact(entry: Any) -> float | None:
-    """Give an entry as a number, None if it is none, or one beyond the range of floating point."""
+def _parse_number(entry: Any) -> float | None:
+    """Return an entry as a number, None if it is not a number or beyond the range of floating point."""
     text = isinstance(entry, str)
-    if text and ("_" in entry or not entry.isascii()):  # which only Python takes for digits
+    if text and ("_" in entry or not entry.isascii()):  # digits for Python's float only
         return None
     try:
         number = float(entry)
@@ -154,105 +212,36 @@ def _is_count(entry: str) -> bool:
     return entry.isascii() and entry.isdecimal() and (entry == "0" or not entry.startswith("0"))
 
 
-def is_number(entry: Any) -> bool:
-    """Tell whether an entry, text or not, can be read as a number."""
-    try:
-        float(entry)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-_ENCODING = "utf-8-sig"  # UTF-8, with or without the mark that spreadsheets put first
-_GZIP = b"\x1f\x8b"
-_BLANK = " \t\r\n"
-_TO_THE_USER = 7  # calls from a check in here to that of read
-
-
-@dataclass(frozen=True)
-class TableStructure:
-    """The form of a table.
-
-    Attributes:
-        header: the names of its columns.
-        n_rows: how many rows follow.
-        entries: position -> what a column holds, as it is written, for those that may name the rows.
-    """
-
-    header: list[str]
-    n_rows: int
-    entries: dict[int, list[str]]
-
-
-def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
-    """Read a table as a DataFrame, with the names of its rows as index.
-
-    Args:
-        path: a text file, or one compressed by gzip.
-        separator: what stands between two entries of a row.
-        row_names: the column of row names, "auto" to look for them in the first column, None if there are none.
-
-    Raises:
-        ViewError: it is not a table of numbers; the message says where and why.
-    """
-    try:
-        outline = _outline(path, separator, row_names)
-    except UnicodeDecodeError:
-        raise ViewError(
-            f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
-        ) from None
-    lead, kept = _roles(outline, row_names)
-    labels = [outline.header[i] for i in kept]
-    _check_labels(path, labels)
-    pandas = require("pandas", "Reading CSV files")
-    with _open(path, newline=None) as file:  # pandas can run out of memory on lines that end in \r
-        frame = pandas.read_csv(
-            file, sep=separator, header=0, names=range(len(outline.header)), usecols=kept, index_col=False,
-            skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
-            low_memory=False,
-        )  # fmt: skip
-    if len(frame) != outline.n_rows:
-        raise ViewError(
-            f"The rows of {path} cannot be told apart: they are {outline.n_rows} or {len(frame)}. Write it again, "
-            "with quotes only around whole entries."
-        )
-    index = pandas.RangeIndex(outline.n_rows)
-    if lead is not None:
-        _check_one_line(path, outline.entries[lead])
-        index = pandas.Index(outline.entries[lead], dtype=object)
-    return to_numeric(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
-
-
-def _outline(path: Path, separator: str, row_names: str | None) -> TableStructure:
-    """Read the header and some columns, and check that every row has as many entries as the header."""
+def _read_structure(path: Path, separator: str, row_names: str | None) -> TableStructure:
+    """Read the header and candidate columns of row names, and check the number of entries in every row."""
     with _open(path, newline="") as file:
-        lines = _lines(path, file, separator)
+        lines = _parse_lines(path, file, separator)
         header = next(([label.strip() for label in row] for _, row in lines if row), [])
         if not header:
-            raise ViewError(f"{path} is empty. A table has a line with the names of its columns and a line per row.")
+            raise ViewError(f"{path} is empty. A table has a line of column names, followed by one line per row.")
         _check_separator(path, header, separator)
-        rows = _rows(path, lines, n_columns=len(header))
+        rows = _nonempty_rows(path, lines, n_columns=len(header))
         first = next(rows, None)
         if first is None:
             raise no_rows_error(path)
-        by_r = len(first[1]) == len(header) + 1 and bool(first[1][-1])  # R leaves out the header of the row names
+        by_r = len(first[1]) == len(header) + 1 and bool(first[1][-1])  # R writes no header for the row names
         if by_r:
             header = ["", *header]
         _check_header(path, header, row_names)
-        n_rows, entries = 0, {i: [] for i in _watched(path, header, row_names)}
+        n_rows, entries = 0, {i: [] for i in _candidate_columns(path, header, row_names)}
         for line, row in chain([first], rows):
             if len(row) != len(header):
-                raise _wrong_length(path, line, len(row), len(header))
+                raise _row_length_error(path, line, len(row), len(header))
             n_rows += 1
             for i, column in entries.items():
                 column.append(row[i].strip())
     if by_r and separator == "," and len(header) == 2:
-        _check_not_decimals(path, entries[0])
+        _check_no_decimal_commas(path, entries[0])
     return TableStructure(header, n_rows, entries)
 
 
-def _watched(path: Path, header: list[str], row_names: str | None) -> list[int]:
-    """Give the positions of columns that may name the rows, and of the first one."""
+def _candidate_columns(path: Path, header: list[str], row_names: str | None) -> list[int]:
+    """Return the positions of the first column and of columns that may hold row names."""
     if row_names is None or row_names == "auto":
         return list(range(len(header)))[:2]
     if row_names not in header:
@@ -260,30 +249,30 @@ def _watched(path: Path, header: list[str], row_names: str | None) -> list[int]:
     return sorted({0, header.index(row_names)})
 
 
-def _roles(outline: TableStructure, row_names: str | None) -> tuple[int | None, list[int]]:
-    """Give the position of the column of row names, and those of the columns of numbers."""
-    header, first = outline.header, outline.entries[0]
+def _split_columns(structure: TableStructure, row_names: str | None) -> tuple[int | None, list[int]]:
+    """Return the position of the column of row names, None if there is none, and those of the columns of numbers."""
+    header, first = structure.header, structure.entries[0]
     if row_names == "auto":
-        lead = find_row_name_column(header, first)
+        name_column = find_row_name_column(header, first)
     else:
-        lead = None if row_names is None else header.index(row_names)
-    left_out = {lead, 0} if is_row_number_column(header[0], first) else {lead}
-    return lead, [i for i in range(len(header)) if i not in left_out]
+        name_column = None if row_names is None else header.index(row_names)
+    left_out = {name_column, 0} if is_row_number_column(header[0], first) else {name_column}
+    return name_column, [i for i in range(len(header)) if i not in left_out]
 
 
 def _open(path: Path, newline: str | None) -> Any:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     if opener is open:
         with path.open("rb") as file:
-            compressed = file.read(len(_GZIP)) == _GZIP
+            compressed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
         if compressed:
-            raise ViewError(f"{path} is compressed by gzip, and its name must say so. Rename it to {path.name}.gz.")
+            raise ViewError(f"{path} is gzip-compressed, so its name must end in .gz. Rename it to {path.name}.gz.")
     return opener(path, "rt", encoding=_ENCODING, newline=newline)
 
 
-def _lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the entries of every line, and its number. A line of spaces is empty."""
-    lines = csv.reader(_plain(path, file, separator), delimiter=separator, skipinitialspace=True, strict=True)
+def _parse_lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and entries of every line; a line of whitespace has none."""
+    lines = csv.reader(_strip_blank(path, file, separator), delimiter=separator, skipinitialspace=True, strict=True)
     last = 0
     try:
         for row in lines:
@@ -291,36 +280,38 @@ def _lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tuple[in
             last = lines.line_num
     except csv.Error:
         raise ViewError(
-            f"Line {last + 1} of {path} has a quote that does not close, or text after one that does. "
-            'Put quotes around whole entries, and write a quote inside of them twice: "5"" tube".'
+            f"Line {last + 1} of {path} has a quote that is not closed, or text after a closing quote. "
+            'Put quotes around whole entries, and double a quote inside an entry: "5"" tube".'
         ) from None
 
 
-def _plain(path: Path, file: Iterable[str], separator: str) -> Iterator[str]:
-    """Give the lines as they are, without the spaces of those that have nothing else."""
+def _strip_blank(path: Path, file: Iterable[str], separator: str) -> Iterator[str]:
+    """Yield the lines, with those that contain only whitespace made empty."""
     for number, line in enumerate(file, start=1):
         if "\0" in line:
             raise ViewError(
-                f"Line {number} of {path} holds a zero byte, so it is no text, or a damaged one. Write it again."
+                f"Line {number} of {path} contains a null byte: the file is damaged or not text. Write it again."
             )
-        yield line if separator in line or line.strip(_BLANK) else "\n"
+        yield line if separator in line or line.strip(_WHITESPACE) else "\n"
 
 
-def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], n_columns: int) -> Iterator[tuple[int, list[str]]]:
-    """Give the lines that are not empty. Where rows have one entry, an empty line among them is a row without it."""
-    gap = None
+def _nonempty_rows(
+    path: Path, lines: Iterable[tuple[int, list[str]]], n_columns: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines that are not empty. In a table with one column, an empty line between rows is an error."""
+    empty = None
     for line, row in lines:
-        if row and gap is not None and n_columns == 1:
-            raise _wrong_length(path, gap, 0, n_columns)
+        if row and empty is not None and n_columns == 1:
+            raise _row_length_error(path, empty, 0, n_columns)
         if row:
             yield line, row
         else:
-            gap = line if gap is None else gap
+            empty = line if empty is None else empty
 
 
-def _wrong_length(path: Path, line: int, got: int, expected: int) -> ViewError:
+def _row_length_error(path: Path, line: int, got: int, expected: int) -> ViewError:
     return ViewError(
-        f"Line {line} of {path} must have as many entries as there are columns, {expected}. Got {got}. "
+        f"Line {line} of {path} must have one entry per column, {expected}. Got {got}. "
         "Write missing entries as NA, and put entries that contain the separator in quotes."
     )
 
@@ -328,24 +319,24 @@ def _wrong_length(path: Path, line: int, got: int, expected: int) -> ViewError:
 def _check_separator(path: Path, header: list[str], separator: str) -> None:
     found = [other for other in (";", "\t") if other in header[0] and other != separator]
     if len(header) == 1 and found:
-        between = "commas" if separator == "," else "tabs"
+        expected = "commas" if separator == "," else "tabs"
         raise ViewError(
             f"The columns of {path} seem to be separated by {found[0]!r}: its first line is {header[0]!r}. "
-            f"Save it with {between} between columns and decimal points in numbers, 1.5 and not 1,5."
+            f"Save it with {expected} between columns and decimal points in numbers, 1.5 and not 1,5."
         )
 
 
-def _check_not_decimals(path: Path, first: list[str]) -> None:
-    """Refuse rows of one number that a decimal comma cuts in two."""
+def _check_no_decimal_commas(path: Path, first: list[str]) -> None:
+    """Check that the two entries of every row are not one number that was split at a decimal comma."""
     if any(map(is_number, first)):
         raise ViewError(
-            f"The rows of {path} must have as many entries as there are columns, 1. Got 2. Write numbers with a "
-            "decimal point, 1.5 and not 1,5, or give the row names a header if the first ones are names."
+            f"The rows of {path} must have one entry per column, 1. Got 2. Write numbers with a decimal point, 1.5 and "
+            "not 1,5, or add a header for the row names if the first entries are names."
         )
 
 
 def _check_header(path: Path, header: list[str], row_names: str | None) -> None:
-    """Refuse a first line of data. Names can be numbers too, such as wavelengths, but those come in order."""
+    """Check that the first line is not data. Names can be increasing numbers, such as wavelengths."""
     if row_names in header or not header[0] or is_row_name_header(header[0]):
         return
     labels = header if is_number(header[0]) else header[1:]
@@ -354,34 +345,34 @@ def _check_header(path: Path, header: list[str], row_names: str | None) -> None:
     numbers = [float(label) if is_number(label) else math.nan for label in labels]
     if len(labels) == 1 or not all(map(math.isfinite, numbers)) or any(b <= a for a, b in pairwise(numbers)):
         raise ViewError(
-            f"The first line of {path} must hold the names of its columns. Got numbers: {listed(labels)}. "
-            "Put a line with names before it, or a letter before each number if they are names."
+            f"The first line of {path} must hold the column names. Got numbers: {listed(labels)}. "
+            "Insert a line of column names, or put a letter before each number if they are names."
         )
     warnings.warn(
-        f"The first line of {path} was taken as names of columns: {listed(labels)}. If it holds data, put a line with "
-        "names before it. If they are names, a letter before each number says so.",
-        ViewWarning, stacklevel=_TO_THE_USER,
+        f"The first line of {path} was read as column names: {listed(labels)}. If it holds data, insert a line of "
+        "column names. If they are names, put a letter before each number to avoid this warning.",
+        ViewWarning, stacklevel=_STACKLEVEL,
     )  # fmt: skip
 
 
-def _check_one_line(path: Path, names: list[str]) -> None:
-    torn = [name for name in names if "\n" in name or "\r" in name]
-    if torn:
+def _check_single_line(path: Path, names: list[str]) -> None:
+    multiline = [name for name in names if "\n" in name or "\r" in name]
+    if multiline:
         raise ViewError(
-            f"The row names of {path} must stand on one line each. Got {torn[0]!r}: a quote opens in one line and "
-            "closes in another, and the rows between are lost. Write it again."
+            f"Every row name of {path} must be on a single line. Got {multiline[0]!r}: a quote is opened on one line "
+            "and closed on another, so the rows in between are lost. Write the file again."
         )
 
 
 def _check_labels(path: Path, labels: list[str]) -> None:
     if not labels:
         raise ViewError(
-            f"{path} must have at least one column of numbers. Got none beside the row names. "
+            f"{path} must have at least one column of numbers. Got none besides the row names. "
             "Columns are separated by commas in .csv files and by tabs in .tsv files."
         )
     if "" in labels:
         raise ViewError(
             f"All columns of {path} must have names. Got none for {labels.count('')} of its columns. Name them in the "
-            "first line, or delete them; the first column may go without if it holds row names."
+            "first line, or delete them; only a first column of row names needs no name."
         )
     check_unique_columns(path, labels)

@@ -1,4 +1,4 @@
-"""One reader per file format: from a path to tables of numbers, with row names as index where the file has them."""
+"""Readers of the supported file formats: from a path to tables of numbers, with row names as index if available."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -21,12 +21,14 @@ from mvlvm.views.csv import (
     to_numeric,
 )
 
-# View name -> table. A file that holds one table and no name for it has the key None.
+# View name -> table. The key is None if the file holds a single table without a name.
 Tables = Mapping[str | None, Any]
 
+# Kinds of NumPy arrays.
 _NUMBERS = "iuf"
-_NUMERIC = f"b{_NUMBERS}"  # in an archive, an array of yes and no is more likely a mask than a view
+_NUMERIC = f"b{_NUMBERS}"  # booleans are not read from an archive, where they are more likely a mask than a view
 _TEXT = "US"
+# Names of arrays in an archive written by scipy.sparse.save_npz.
 _SPARSE_PARTS = {"format", "shape", "data"}
 
 
@@ -42,16 +44,16 @@ def _read_parquet(path: Path, row_names: str | None) -> Tables:
     require("pyarrow", "Reading Parquet files")
     check_unique_columns(path, require("pyarrow.parquet", "Reading Parquet files").read_schema(path).names)
     frame = require("pandas", "Reading Parquet files").read_parquet(path, engine="pyarrow")
-    return {None: to_numeric(_with_row_names(frame, path, row_names), path)}
+    return {None: to_numeric(_set_row_names(frame, path, row_names), path)}
 
 
-def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
-    """Make row names the index of a table whose index may hold them already."""
+def _set_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
+    """Return a DataFrame with the row names as index; they may be a column or the index already."""
     pandas = require("pandas", "Reading Parquet files")
     if row_names is None:
         return frame.reset_index(drop=True)
     if row_names == "auto":
-        names, rest = _found_row_names(frame)
+        names, rest = _split_row_names(frame)
     elif row_names in frame.index.names:
         names, rest = frame.index.get_level_values(row_names), frame
     elif row_names in frame.columns:
@@ -60,86 +62,87 @@ def _with_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
         raise column_not_found_error(path, row_names, list(frame.columns))
     if names is None:
         return rest.reset_index(drop=True)
-    as_text = ["" if missing else _as_written(name) for name, missing in zip(names, names.isna(), strict=True)]
+    as_text = ["" if missing else _name_text(name) for name, missing in zip(names, names.isna(), strict=True)]
     return rest.set_axis(pandas.Index(as_text, dtype=object), axis=0)
 
 
-def _found_row_names(frame: Any) -> tuple[Any, Any]:
-    """Give the names of the rows, None if there are none, and the table without them.
+def _split_row_names(frame: Any) -> tuple[Any, Any]:
+    """Return the row names, None if there are none, and the DataFrame without them.
 
-    An index without a name that holds whole numbers may be left over from another table, so a column comes first.
+    A column takes precedence over an unnamed index of integers, which may be left over from another table.
     """
     pandas = require("pandas", "Reading Parquet files")
-    kinds = pandas.api.types
-    numbered = frame.index.name is None and kinds.is_integer_dtype(frame.index.dtype)
+    types = pandas.api.types
+    numbered = frame.index.name is None and types.is_integer_dtype(frame.index.dtype)
     if not numbered:
         return frame.index.to_flat_index(), frame
     if frame.shape[1]:
         first = frame.iloc[:, 0].dropna()
-        entries = [str(entry + 0 if kinds.is_bool_dtype(first.dtype) else entry) for entry in first]
-        lead = find_row_name_column([str(label) for label in frame.columns], entries)
-        if lead is not None:
-            return frame.iloc[:, lead], frame.iloc[:, lead + 1 :]
-    counted = frame.index.equals(pandas.RangeIndex(len(frame)))
-    return None if counted else frame.index, frame
+        entries = [str(entry + 0 if types.is_bool_dtype(first.dtype) else entry) for entry in first]
+        position = find_row_name_column([str(label) for label in frame.columns], entries)
+        if position is not None:
+            return frame.iloc[:, position], frame.iloc[:, position + 1 :]
+    is_range = frame.index.equals(pandas.RangeIndex(len(frame)))
+    return None if is_range else frame.index, frame
 
 
-def _as_written(name: Any) -> str:
-    """Give a row name as text; whole numbers that became floats on their way, as pandas makes them, are whole again."""
+def _name_text(name: Any) -> str:
+    """Return a row name as text; integers that pandas converted to floats are written as integers."""
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def _read_npy(path: Path, row_names: str | None) -> Tables:
     with path.open("rb") as file:
-        array = _without_pickle(str(path), partial(np.lib.format.read_array, file, allow_pickle=False))
+        array = _load_without_pickle(str(path), partial(np.lib.format.read_array, file, allow_pickle=False))
     if array.ndim != 2 or array.dtype.kind not in _NUMERIC:
         raise ViewError(
-            f"{path} must hold an array of numbers with two axes, rows and columns. Got shape {array.shape} of "
+            f"{path} must hold a two-dimensional array of numbers, rows and columns. Got shape {array.shape} of "
             f"{array.dtype}. Reshape it: array.reshape(-1, 1) if it has one column, array.reshape(len(array), -1) if "
             "its rows are images."
         )
-    return {None: _table(array)}
+    return {None: _to_frame(array)}
 
 
 def _read_npz(path: Path, row_names: str | None) -> Tables:
     if not is_zipfile(path):
-        raise BadZipFile("it is no archive of arrays, or an incomplete one")
+        raise BadZipFile("it is not an archive of arrays, or incomplete")
     with np.load(path, allow_pickle=False) as file:
         arrays = {
-            name: _without_pickle(f"The array '{name}' in {path}", partial(getitem, file, name)) for name in file.files
+            name: _load_without_pickle(f"The array '{name}' in {path}", partial(getitem, file, name))
+            for name in file.files
         }
     if arrays.keys() >= _SPARSE_PARTS and arrays["format"].dtype.kind in _TEXT:
         raise ViewError(
-            f"{path} must hold arrays with two axes. Got the parts of a sparse matrix, as scipy.sparse.save_npz writes "
-            "them. Read it with scipy.sparse.load_npz; estimators take sparse matrices as they are."
+            f"{path} must hold two-dimensional arrays. Got the parts of a sparse matrix, as written by "
+            "scipy.sparse.save_npz. Read it with scipy.sparse.load_npz; estimators accept sparse matrices."
         )
     views = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in _NUMBERS}
     if not views:
         given = (f"{name} {array.shape} of {array.dtype}" for name, array in arrays.items())
         raise ViewError(
-            f"{path} must hold at least one array of numbers with two axes, rows and columns. Got: "
+            f"{path} must hold at least one two-dimensional array of numbers, rows and columns. Got: "
             f"{', '.join(given) or 'nothing'}."
         )
-    return {name: _table(array, arrays.get(f"{name}_names")) for name, array in views.items()}
+    return {name: _to_frame(array, arrays.get(f"{name}_names")) for name, array in views.items()}
 
 
-def _table(array: np.ndarray, names: np.ndarray | None = None) -> Any:
-    """Make a table of an array, with column names if there is one for every column."""
+def _to_frame(array: np.ndarray, names: np.ndarray | None = None) -> Any:
+    """Return an array as a DataFrame, with column names if there is one name for every column."""
     pandas = require("pandas", "Reading files")
     if names is not None and (names.shape != array.shape[1:] or names.dtype.kind not in _TEXT):
         names = None
     return pandas.DataFrame(array.astype(np.float64), columns=None if names is None else names.astype(str))
 
 
-def _without_pickle(what: str, load: Callable[[], np.ndarray]) -> np.ndarray:
-    """Load an array, but nothing that would have to be executed."""
+def _load_without_pickle(source: str, load: Callable[[], np.ndarray]) -> np.ndarray:
+    """Load an array, and reject pickled objects, which can execute code."""
     try:
         return load()
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
         raise ViewError(
-            f"{what} holds Python objects, which are not read because reading them can run any code. "
+            f"{source} holds Python objects, which are not loaded because unpickling can execute arbitrary code. "
             "Save it as numbers: array.astype(float)."
         ) from None
 
@@ -148,7 +151,7 @@ def _read_h5ad(path: Path, row_names: str | None) -> Tables:
     anndata = require("anndata", "Reading H5AD files")
     with suppress_anndata_warnings():
         adata = anndata.read_h5ad(path)
-    return {None: _numbers_of(str(path), adata, row_names)}
+    return {None: _numeric_frame(str(path), adata, row_names)}
 
 
 def _read_h5mu(path: Path, row_names: str | None) -> Tables:
@@ -156,11 +159,11 @@ def _read_h5mu(path: Path, row_names: str | None) -> Tables:
     with suppress_anndata_warnings():
         mdata = mudata.read_h5mu(path)
     check_shared_rows(mdata)
-    return {name: _numbers_of(f"{name} of {path}", adata, row_names) for name, adata in mdata.mod.items()}
+    return {name: _numeric_frame(f"{name} of {path}", adata, row_names) for name, adata in mdata.mod.items()}
 
 
-def _numbers_of(what: str, adata: Any, row_names: str | None) -> Any:
-    frame = anndata_to_frame(what, adata).astype(np.float64)
+def _numeric_frame(source: str, adata: Any, row_names: str | None) -> Any:
+    frame = anndata_to_frame(source, adata).astype(np.float64)
     return frame.reset_index(drop=True) if row_names is None else frame
 
 
@@ -178,43 +181,46 @@ READERS: dict[str, Callable[[Path, str | None], Tables]] = {
 
 
 def suffix_of(path: Path) -> str:
-    """Give the part of a file's name that tells its format.
+    """Return the suffix of a file name that identifies its format.
 
     Raises:
-        ViewError: it tells none that is known.
+        ViewError: the format is unknown.
     """
-    fitting = [suffix for suffix in READERS if path.name.lower().endswith(suffix)]
-    if not fitting:
+    matching = [suffix for suffix in READERS if path.name.lower().endswith(suffix)]
+    if not matching:
         raise ViewError(
-            f"The format of {path} is not known: its name must end in one of {', '.join(READERS)}. "
+            f"The format of {path} is unknown: its name must end in one of {', '.join(READERS)}. "
             "Rename the file, or save it in one of these formats."
         )
-    return fitting[0]
+    return matching[0]
 
 
 def read_file(path: Path, row_names: str | None) -> Tables:
-    """Read all tables of one file, which stays as it is.
+    """Read all tables of one file.
 
     Args:
-        path: the file.
-        row_names: the column of row names, for CSV, TSV and Parquet, or "auto"; None if rows go by position.
+        path: the file, which is not modified.
+        row_names: the column of row names in CSV, TSV and Parquet files, or "auto"; None if rows have no names.
+
+    Returns:
+        View name -> DataFrame of float64; the name is None for formats without view names.
 
     Raises:
-        ViewError: it cannot be read, or does not hold tables of numbers.
+        ViewError: the file cannot be read, or does not hold tables of numbers.
     """
     reader = READERS[suffix_of(path)]
     if path.is_dir():
-        raise ViewError(f"{path} is a folder. Give the files in it.")
+        raise ViewError(f"{path} is a folder. Pass the files in it.")
     if not path.exists():
-        raise ViewError(f"There is no file {path}. Check its name; the current folder is {Path.cwd()}.")
+        raise ViewError(f"File not found: {path}. Check its name; the current folder is {Path.cwd()}.")
     try:
         tables = reader(path, row_names)
     except (ViewError, ModuleNotFoundError, PermissionError, MemoryError):
         raise
-    except Exception as error:  # a damaged file can bring five libraries to any kind of failure
+    except Exception as error:  # the libraries raise many types of errors for damaged files
         reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         raise ViewError(
-            f"{path} is damaged, or is not what its name says: {reason}. The file is left as it is. "
+            f"{path} is damaged, or not in the format of its name: {reason}. The file was not changed. "
             "Copy or write it again."
         ) from error
     for name, table in tables.items():

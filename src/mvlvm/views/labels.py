@@ -1,8 +1,6 @@
-"""Labels of rows and columns, as a saved model holds them.
+"""Label views: columns of class labels, their conversion to integer codes, and the format to convert them back.
 
-The form in which a user gave labels, so that they go back the same way.
-
-Label views at the door: text, numbers, truth values or pandas categories become the codes of classes.
+Labels are text, numbers, booleans or pandas categories. Class k of a label view has the code k.
 """
 
 import math
@@ -16,36 +14,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from mvlvm.checks import listed
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import is_dataframe, is_series
-from mvlvm.views.csv import is_number
 from mvlvm.views.sparse import is_sparse
-
-
-def json_label(label: Any) -> str | int | float:
-    """Give a label as JSON can hold it; what is neither text nor number becomes text.
-
-    Example:
-        >>> json_label(np.int64(3)), json_label(("a", 1)), json_label(None)
-        (3, "('a', 1)", 'None')
-    """
-    plain = label.item() if isinstance(label, np.generic) else label
-    if isinstance(plain, bool) or not isinstance(plain, str | int | float):
-        return str(plain)
-    return math.nan if plain != plain else plain  # one NaN for all, which is found in lists and sets
-
-
-def json_labels(labels: Iterable[Any]) -> list[str | int | float]:
-    """Give labels as a saved model holds them. Two such lists are equal if their labels are, NaN included."""
-    return [json_label(label) for label in labels]
-
 
 Label = str | int | float | bool
 
+# Kinds of NumPy arrays that can hold labels: booleans, integers, floats, text and objects.
+_LABEL_KINDS = "biufUOT"
+
 
 class LabelContainer(StrEnum):
-    """The outer form of a column of labels."""
+    """The type of object that holds a column of labels."""
 
     ARRAY = "array"
     COLUMN = "column"
@@ -55,14 +36,14 @@ class LabelContainer(StrEnum):
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """How the user gave a label view, so that labels go back the same way.
+    """The format in which a label view was passed, used to return labels in the same format.
 
     Attributes:
         classes: the labels in order; class k has the code k.
-        shape: a 1-D array, an (N, 1) array, a Series or a DataFrame of one column.
-        dtype: the type of its entries as NumPy or pandas writes it; empty to go by the labels.
-        name: what the Series or the column is called.
-        ordered: whether pandas categories have an order that means something.
+        shape: a 1-D array, an (N, 1) array, a Series or a DataFrame with one column.
+        dtype: the NumPy or pandas name of the data type; empty to infer it from the labels.
+        name: the name of the Series or column.
+        ordered: whether pandas categories are ordered.
     """
 
     classes: tuple[Label, ...]
@@ -72,30 +53,30 @@ class LabelFormat:
     ordered: bool = False
 
     def labels(self, codes: Float[np.ndarray, "N 1"], index: Any = None) -> Any:
-        """Give labels in the form of the input.
+        """Return the labels of class codes in the format of the input.
 
         Args:
-            codes: the class of every row; NaN is missing.
-            index: row labels, for a Series or DataFrame.
+            codes: the class code of every row; NaN is missing.
+            index: row labels of a Series or DataFrame.
         """
         entries = [None if math.isnan(code) else self.classes[int(code)] for code in codes[:, 0]]
         if self.shape in (LabelContainer.SERIES, LabelContainer.FRAME):
             column = self._series(entries, index)
             return column if self.shape is LabelContainer.SERIES else column.to_frame(self.name)
-        array = _as_array(entries, self.dtype)
+        array = _to_array(entries, self.dtype)
         return array if self.shape is LabelContainer.ARRAY else array.reshape(-1, 1)
 
     def per_class(self, P: Float[np.ndarray, "N C"], index: Any = None) -> Any:
-        """Give probabilities or the like, as a DataFrame with the classes as columns if they are text or from pandas.
+        """Return one column per class: a DataFrame if the labels are text or come from pandas, else the array.
 
         Args:
-            P: a column for every class.
-            index: row labels, for a DataFrame.
+            P: values per class, such as probabilities.
+            index: row labels of a DataFrame.
         """
         text = isinstance(self.classes[0], str) and find_spec("pandas") is not None
         if not text and self.shape in (LabelContainer.ARRAY, LabelContainer.COLUMN):
             return P
-        import pandas as pd  # only those who gave text or a Series, or saved one, come here
+        import pandas as pd  # optional; needed only for labels that are text or come from pandas
 
         return pd.DataFrame(P, index=index, columns=pd.Index(list(self.classes)))
 
@@ -105,57 +86,57 @@ class LabelFormat:
         if self.dtype == "category":
             values = pd.Categorical(entries, categories=list(self.classes), ordered=self.ordered)
             return pd.Series(values, index=index, name=self.name)
-        dtype = object if None in entries and _cannot_be_missing(self.dtype) else self.dtype or None
+        dtype = object if None in entries and _has_no_missing_value(self.dtype) else self.dtype or None
         return pd.Series(entries, index=index, name=self.name, dtype=dtype)
 
 
-def label_format_to_dict(form: LabelFormat) -> dict[str, Any]:
-    """Give a form as JSON can hold it."""
-    name = form.name if form.name is None else json_label(form.name)
-    return asdict(form) | {"classes": list(form.classes), "name": name}
+def label_format_to_dict(label_format: LabelFormat) -> dict[str, Any]:
+    """Return a label format as a dict that can be serialised as JSON."""
+    name = label_format.name if label_format.name is None else json_label(label_format.name)
+    return asdict(label_format) | {"classes": list(label_format.classes), "name": name}
 
 
-def label_format_from_dict(packed: Mapping[str, Any]) -> LabelFormat:
-    """Give the form that was packed."""
-    return LabelFormat(**{**packed, "classes": tuple(packed["classes"]), "shape": LabelContainer(packed["shape"])})
+def label_format_from_dict(serialised: Mapping[str, Any]) -> LabelFormat:
+    """Return the label format that `label_format_to_dict` serialised."""
+    classes, shape = tuple(serialised["classes"]), LabelContainer(serialised["shape"])
+    return LabelFormat(**{**serialised, "classes": classes, "shape": shape})
 
 
-def _cannot_be_missing(dtype: str) -> bool:
-    try:
-        return np.dtype(dtype).kind in "biu"
-    except TypeError:  # a type of pandas
-        return False
+def json_label(label: Any) -> str | int | float:
+    """Return a row, column or class label in a form that JSON can represent; other types are converted to text.
+
+    Example:
+        >>> json_label(np.int64(3)), json_label(("a", 1)), json_label(None)
+        (3, "('a', 1)", 'None')
+    """
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, bool) or not isinstance(plain, str | int | float):
+        return str(plain)
+    return math.nan if plain != plain else plain  # a single NaN object, so that lists and sets find it by identity
 
 
-def _as_array(entries: list[Label | None], dtype: str) -> np.ndarray:
-    if None not in entries:
-        return np.array(entries, dtype=dtype or None)
-    if dtype and np.dtype(dtype).kind == "f":
-        return np.array([math.nan if entry is None else entry for entry in entries], dtype=dtype)
-    return np.array(entries, dtype=object)
-
-
-# Kinds of NumPy arrays that may hold labels: truth values, whole numbers, floats, text, objects.
-_LABEL_KINDS = "biufUOT"
+def json_labels(labels: Iterable[Any]) -> list[str | int | float]:
+    """Return labels in a form that JSON can represent; lists of equal labels are equal, including NaN."""
+    return [json_label(label) for label in labels]
 
 
 def is_label_column(table: Any) -> bool:
-    """Tell whether a table, one among several, is a column of labels and not a matrix of numbers.
+    """Return whether a table in a collection of views is a column of labels rather than a matrix of numbers.
 
-    It is if it has one axis, unless it holds fractions, dates or complex numbers; or if it has one column, of text or
-    of pandas categories.
+    A label column has one axis, unless it holds fractions, dates or complex numbers; or it has one column of text or
+    pandas categories.
     """
     if _is_categorical(table):
         return True
     if is_series(table):
-        return len(table) > 0 and (_is_category(table) or _are_labels(table.dropna().to_numpy()))
+        return len(table) > 0 and (_has_categories(table) or _are_labels(table.dropna().to_numpy()))
     if is_dataframe(table):
-        return table.shape[1] == 1 and (_is_category(table.iloc[:, 0]) or _has_text(table.to_numpy()))
+        return table.shape[1] == 1 and (_has_categories(table.iloc[:, 0]) or _has_text(table.to_numpy()))
     if is_sparse(table):
         return False
     try:
-        array = _as_objects(table)
-    except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that numpy cannot read
+        array = _label_array(table)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that NumPy cannot convert
         return False
     if array.ndim == 1:
         return _are_labels(array) if len(array) else False
@@ -163,35 +144,34 @@ def is_label_column(table: Any) -> bool:
 
 
 def infer_label_format(name: str, table: Any, classes: Sequence[Label] | None = None) -> LabelFormat:
-    """Remember the form of a label view.
+    """Return the format of a label view.
 
     Args:
         name: the view, for messages.
         table: a column of labels.
-        classes: those of a fitted model; None finds them: sorted, pandas categories in their order, unused ones left
-            out.
+        classes: the classes of a fitted model. None collects them from the table: sorted, or in the order of pandas
+            categories without the unused ones.
 
     Raises:
-        ViewError: an entry is no label, or labels are of several kinds.
+        ViewError: an entry cannot be a label, or labels have different types.
     """
     found = tuple(_find_classes(name, table) if classes is None else classes)
     if is_dataframe(table) or is_series(table):
         column = table if is_series(table) else table.iloc[:, 0]
         shape = LabelContainer.SERIES if is_series(table) else LabelContainer.FRAME
-        ordered = _is_category(column) and bool(column.cat.ordered)
+        ordered = _has_categories(column) and bool(column.cat.ordered)
         return LabelFormat(found, shape, str(column.dtype), column.name, ordered)
     if _is_categorical(table):
         return LabelFormat(found, LabelContainer.SERIES, "category", ordered=bool(table.ordered))
-    array = _as_objects(table)
+    array = _label_array(table)
     dtype = array.dtype.str if array.dtype.kind in "biuf" else "object" if isinstance(table, np.ndarray) else ""
-    is_text = array.dtype.kind in "UT"
-    return LabelFormat(
-        found, LabelContainer.ARRAY if array.ndim == 1 else LabelContainer.COLUMN, "" if is_text else dtype
-    )
+    is_text = array.dtype.kind in "UT"  # fixed-width text would truncate longer classes
+    shape = LabelContainer.ARRAY if array.ndim == 1 else LabelContainer.COLUMN
+    return LabelFormat(found, shape, "" if is_text else dtype)
 
 
 def encode_labels(name: str, table: Any, classes: Sequence[Label]) -> Float[np.ndarray, "N 1"]:
-    """Give the code of every row's class, NaN where the label is missing.
+    """Return the class code of every row, NaN where the label is missing.
 
     Args:
         name: the view, for messages.
@@ -199,14 +179,14 @@ def encode_labels(name: str, table: Any, classes: Sequence[Label]) -> Float[np.n
         classes: the known classes, in the order of their codes.
 
     Raises:
-        ViewError: there are several columns, or a class that is not known.
+        ViewError: the table has several columns, or an unknown class.
     """
     entries = _entries(name, table)
     code_of = {label: float(code) for code, label in enumerate(classes)}
-    unseen = [label for label in dict.fromkeys(entries) if label is not None and label not in code_of]
-    if unseen:
+    unknown = [label for label in dict.fromkeys(entries) if label is not None and label not in code_of]
+    if unknown:
         raise ViewError(
-            f"View '{name}' must hold classes that occur in training. Got {listed(unseen)}. The known classes are "
+            f"View '{name}' must hold classes that occur in training. Got {listed(unknown)}. The known classes are "
             f"{', '.join(map(repr, classes))}. Use NaN or None where the class is unknown, or fit again with such rows."
         )
     return np.array([math.nan if label is None else code_of[label] for label in entries]).reshape(-1, 1)
@@ -214,31 +194,29 @@ def encode_labels(name: str, table: Any, classes: Sequence[Label]) -> Float[np.n
 
 def _find_classes(name: str, table: Any) -> list[Label]:
     present = [entry for entry in _entries(name, table) if entry is not None]
-    first_of_kind: dict[str, Label] = {}
+    first_of_type: dict[str, Label] = {}
     for label in present:
-        first_of_kind.setdefault(_kind(label), label)
-    if len(first_of_kind) > 1:
-        one, other = list(first_of_kind.values())[:2]
+        first_of_type.setdefault(_label_type(label), label)
+    if len(first_of_type) > 1:
+        one, other = list(first_of_type.values())[:2]
         raise ViewError(
-            f"The labels of view '{name}' must be of one kind. Got {one!r} beside {other!r}. "
-            "Turn them all into text, or all into numbers."
+            f"The labels of view '{name}' must have the same type. Got {one!r} and {other!r}. "
+            "Convert all of them to text, or all to numbers."
         )
     categories = _categories(table)
     used = set(present)
     return sorted(used) if categories is None else [label for label in categories if label in used]
 
 
-def _kind(label: Label) -> str:
-    return "truth value" if isinstance(label, bool) else "text" if isinstance(label, str) else "number"
+def _label_type(label: Label) -> str:
+    return "boolean" if isinstance(label, bool) else "text" if isinstance(label, str) else "number"
 
 
 def _entries(name: str, table: Any) -> list[Label | None]:
-    """Give the labels one by one, None where one is missing."""
-    array = _as_objects(table)
+    """Return the labels as a list, None where a label is missing."""
+    array = _label_array(table)
     if array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 1):
-        raise ViewError(
-            f"View '{name}' must be one column of labels. Got shape {array.shape}. Give the label of every row."
-        )
+        raise ViewError(f"View '{name}' must be one column of labels. Got shape {array.shape}. Pass one label per row.")
     return [_as_label(name, entry) for entry in array.reshape(-1).tolist()]
 
 
@@ -248,8 +226,8 @@ def _as_label(name: str, entry: Any) -> Label | None:
         return None
     if not isinstance(plain, str | int | float) or (isinstance(plain, float) and math.isinf(plain)):
         raise ViewError(
-            f"The labels of view '{name}' must be text, finite numbers or truth values. Got {plain!r}, of type "
-            f"{type(plain).__name__}. Turn them into text first."
+            f"The labels of view '{name}' must be text, finite numbers or booleans. Got {plain!r}, of type "
+            f"{type(plain).__name__}. Convert them to text first."
         )
     return plain
 
@@ -261,8 +239,8 @@ def _is_missing(entry: Any) -> bool:
     return pandas is not None and (entry is pandas.NA or entry is pandas.NaT)
 
 
-def _as_objects(table: Any) -> np.ndarray:
-    """Read a table without making text of numbers or of gaps."""
+def _label_array(table: Any) -> np.ndarray:
+    """Return a table as an array without converting numbers or missing entries to text."""
     if is_series(table) or is_dataframe(table):
         return table.to_numpy(dtype=object)
     if isinstance(table, np.ma.MaskedArray):
@@ -270,22 +248,22 @@ def _as_objects(table: Any) -> np.ndarray:
         array[np.ma.getmaskarray(table)] = None
         return array
     if isinstance(table, list | tuple):
-        array = np.asarray(table)  # a ragged one is refused here, and made an array of lists below
+        array = np.asarray(table)  # raises for ragged lists, which the next line would accept as an array of lists
         return array if array.dtype.kind in "biuf" else np.array(table, dtype=object)
     return np.asarray(table)
 
 
 def _are_labels(array: np.ndarray) -> bool:
     if array.dtype.kind == "f":
-        seen = array[~np.isnan(array)]
-        return bool((seen == np.rint(seen)).all())
+        observed = array[~np.isnan(array)]
+        return bool((observed == np.rint(observed)).all())
     if array.dtype.kind != "O":
         return array.dtype.kind in _LABEL_KINDS
     return not any(isinstance(entry, float) and math.isfinite(entry) and entry % 1 for entry in array)
 
 
 def _has_text(array: np.ndarray) -> bool:
-    """Tell whether there is text that is no number."""
+    """Return whether an entry is text that does not represent a number."""
     if array.dtype.kind not in "OUT":
         return False
     return any(isinstance(entry, str) and not is_number(entry) for entry in array.reshape(-1).tolist())
@@ -296,15 +274,30 @@ def _is_categorical(table: Any) -> bool:
     return pandas is not None and isinstance(table, pandas.Categorical)
 
 
-def _is_category(column: Any) -> bool:
+def _has_categories(column: Any) -> bool:
     return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
 
 
 def _categories(table: Any) -> list[Any] | None:
-    """Give the categories of a pandas column, None if it has none."""
+    """Return the categories of a pandas object, None if it has none."""
     if _is_categorical(table):
         return table.categories.tolist()
     if is_dataframe(table) or is_series(table):
         column = table if is_series(table) else table.iloc[:, 0]
-        return column.cat.categories.tolist() if _is_category(column) else None
+        return column.cat.categories.tolist() if _has_categories(column) else None
     return None
+
+
+def _has_no_missing_value(dtype: str) -> bool:
+    try:
+        return np.dtype(dtype).kind in "biu"
+    except TypeError:  # a pandas data type
+        return False
+
+
+def _to_array(entries: list[Label | None], dtype: str) -> np.ndarray:
+    if None not in entries:
+        return np.array(entries, dtype=dtype or None)
+    if dtype and np.dtype(dtype).kind == "f":
+        return np.array([math.nan if entry is None else entry for entry in entries], dtype=dtype)
+    return np.array(entries, dtype=object)

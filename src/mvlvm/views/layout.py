@@ -1,7 +1,4 @@
-"""The containers people keep views in: an array, a list, a dict, DataFrames, AnnData. What comes in goes out again.
-
-The views of a data set, checked and named.
-"""
+"""Validated views and their layout: the container in which a user passed them, and in which results are returned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +14,11 @@ from mvlvm.views.labels import Label, LabelContainer, LabelFormat
 from mvlvm.views.scaling import distinct_values
 from mvlvm.views.sparse import is_sparse
 
-_ONLY_VIEW = "view0"
+_SINGLE_VIEW_NAME = "view0"
 
 
 class Container(StrEnum):
-    """How several views are held together."""
+    """The type of object that holds the views."""
 
     SINGLE = "single"
     LIST = "list"
@@ -31,20 +28,20 @@ class Container(StrEnum):
 
     @property
     def single(self) -> bool:
-        """Whether there is one view only, and no name for it."""
+        """Whether the container holds a single unnamed view."""
         return self in (Container.SINGLE, Container.ANNDATA)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The outer form of some views: their container, and the labels of those that have them.
+    """The container of views, with the row and column labels of views that have them.
 
     Attributes:
-        container: what held the views.
+        container: the type of object that holds the views.
         columns: view name -> column labels, for DataFrames, AnnData and MuData.
-        index: row labels shared by all views that have labels, if there are any.
-        names: the views in the order given, those for which None was given included; empty if the order is not known.
-        labels: view name -> the form of its labels, for label views.
+        index: the row labels shared by all views with row labels; None if there are none.
+        names: the views in the order given, including those given as None; empty if the order is unknown.
+        labels: view name -> label format, for label views.
     """
 
     container: Container
@@ -55,20 +52,20 @@ class Layout:
 
     @property
     def row_names(self) -> list[str] | None:
-        """The row labels as text; None where there are none, or where they only count the rows."""
+        """The row labels as text; None if there are none or they are row numbers."""
         labels = [] if self.index is None else list(self.index)
         return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
     def of_rows(self, index: Any) -> "Layout":
-        """Give the same form for other rows, with their labels or None."""
+        """Return the same layout with other row labels, or None."""
         return replace(self, index=index)
 
     def restore(self, arrays: Mapping[str, Float[np.ndarray, "N _"]], *, per_class: bool = False) -> Any:
-        """Give matrices back in this form.
+        """Return matrices in this layout.
 
         Args:
-            arrays: view name -> matrix; None stands for a view of this form that is not among them.
-            per_class: whether label views have a column for every class, such as probabilities, and not one of codes.
+            arrays: view name -> matrix. Views of the layout without a matrix are returned as None.
+            per_class: whether label views have one column per class, such as probabilities, instead of class codes.
         """
         names = self.names or tuple(arrays)
         tables = {
@@ -87,59 +84,103 @@ class Layout:
                 return as_mudata(tables)
 
     def table(self, name: str, array: Float[np.ndarray, "N M"], *, per_class: bool = False) -> Any:
-        """Give one view: labels in their own form, else a DataFrame if it has column labels.
+        """Return one view: labels in their format, a DataFrame if the view has column labels, otherwise the array.
 
         Args:
             name: the view.
-            array: its matrix; for a label view the codes of its classes in one column.
-            per_class: whether a label view has a column for every class instead, such as probabilities.
+            array: its matrix; for a label view the class codes in one column.
+            per_class: whether a label view has one column per class instead, such as probabilities.
         """
         if name in self.labels:
-            form = self.labels[name]
-            return form.per_class(array, self.index) if per_class else form.labels(array, self.index)
+            label_format = self.labels[name]
+            return label_format.per_class(array, self.index) if per_class else label_format.labels(array, self.index)
         if name not in self.columns:
             return array
-        import pandas as pd  # only those who gave a DataFrame, or saved one, come here
+        import pandas as pd  # optional; needed only for views passed or saved as DataFrames
 
         return pd.DataFrame(array, columns=self.columns[name], index=self.index)
 
 
+@dataclass(frozen=True)
+class Views:
+    """Validated views: named matrices with the same rows in the same order.
+
+    Attributes:
+        arrays: view name -> matrix, in the order given; for a label view the class codes in one column.
+        layout: the layout in which they were passed and results are returned.
+    """
+
+    arrays: Mapping[str, Float[np.ndarray, "N _"]]
+    layout: Layout
+
+    @property
+    def names(self) -> list[str]:
+        """The view names."""
+        return list(self.arrays)
+
+    @property
+    def classes(self) -> dict[str, tuple[Label, ...]]:
+        """View name -> classes, for label views; their matrices hold the codes 0, 1, ... in one column."""
+        return {name: label_format.classes for name, label_format in self.layout.labels.items()}
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows, N."""
+        return len(next(iter(self.arrays.values())))
+
+
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
-    """Tell the container of some views, and name what it holds."""
+    """Return the container of views and a dict, view name -> table, of its contents."""
     if is_mudata(views):
         return Container.MUDATA, mudata_to_frames(views)
     if is_anndata(views):
-        return Container.ANNDATA, {_ONLY_VIEW: anndata_to_frame(_ONLY_VIEW, views)}
-    if isinstance(views, Mapping) and not is_sparse(views):  # some sparse matrices are mappings, too
+        return Container.ANNDATA, {_SINGLE_VIEW_NAME: anndata_to_frame(_SINGLE_VIEW_NAME, views)}
+    if isinstance(views, Mapping) and not is_sparse(views):  # dok_matrix is a Mapping, too
         return Container.DICT, dict(views)
     if _is_list_of_views(views):
         return Container.LIST, {f"view{i}": view for i, view in enumerate(views)}
-    return Container.SINGLE, {_ONLY_VIEW: views}
+    return Container.SINGLE, {_SINGLE_VIEW_NAME: views}
 
 
 def infer_layout(
     container: Container, tables: Mapping[str, Any], labels: Mapping[str, LabelFormat] | None = None
 ) -> Layout:
-    """Remember the order of some tables, and the labels of those that have them.
+    """Return the layout of tables: their order, and the row and column labels of those that have them.
 
     Args:
-        container: what held them.
+        container: the type of object that holds them.
         tables: view name -> table.
-        labels: view name -> form, for label views.
+        labels: view name -> label format, for label views.
     """
-    forms = labels or {}
+    formats = labels or {}
     indices = [table.index for table in tables.values() if is_dataframe(table) or is_series(table)]
     return Layout(
         container,
-        columns={name: table.columns for name, table in tables.items() if is_dataframe(table) and name not in forms},
+        columns={name: table.columns for name, table in tables.items() if is_dataframe(table) and name not in formats},
         index=next(iter(indices), None),
         names=tuple(tables),
-        labels=forms,
+        labels=formats,
     )
 
 
+def as_label_view(views: Views, name: str) -> Views:
+    """Return the views with one numeric column converted to a label view; a label view is returned unchanged."""
+    layout, Y = views.layout, views.arrays[name]
+    if name in layout.labels:
+        return views
+    values = distinct_values(Y)
+    classes = tuple(int(value) if value.is_integer() else value for value in values.tolist())
+    header = next(iter(layout.columns[name])) if name in layout.columns else None
+    container = LabelContainer.FRAME if name in layout.columns else LabelContainer.COLUMN
+    label_format = LabelFormat(classes, container, name=header)
+    codes = np.where(np.isnan(Y), np.nan, np.searchsorted(values, Y).astype(np.float64))
+    columns = {view: labels for view, labels in layout.columns.items() if view != name}
+    labels = {**layout.labels, name: label_format}
+    return Views({**views.arrays, name: codes}, replace(layout, columns=columns, labels=labels))
+
+
 def _is_list_of_views(views: Any) -> bool:
-    """A list or tuple is a list of views unless it is a matrix written as nested lists."""
+    """Return whether a value is a list or tuple of views, rather than a matrix given as nested lists."""
     if not isinstance(views, Sequence) or isinstance(views, str | bytes):
         return False
     if len(views) == 0 or any(_is_matrix(view) for view in views):
@@ -150,47 +191,5 @@ def _is_list_of_views(views: Any) -> bool:
 def _is_matrix(view: Any) -> bool:
     try:
         return is_dataframe(view) or is_anndata(view) or is_mudata(view) or np.ndim(view) == 2
-    except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that numpy cannot read
+    except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that NumPy cannot convert
         return True
-
-
-@dataclass(frozen=True)
-class Views:
-    """Named matrices with the same rows in the same order.
-
-    Attributes:
-        arrays: view name -> matrix, in the order given; for a label view the codes of its classes in one column.
-        layout: how the user handed them over, so that results can go back the same way.
-    """
-
-    arrays: Mapping[str, Float[np.ndarray, "N _"]]
-    layout: Layout
-
-    @property
-    def names(self) -> list[str]:
-        """The views' names."""
-        return list(self.arrays)
-
-    @property
-    def classes(self) -> dict[str, tuple[Label, ...]]:
-        """View name -> classes, for label views; their matrices hold the codes 0, 1, ... in one column."""
-        return {name: form.classes for name, form in self.layout.labels.items()}
-
-    @property
-    def n_samples(self) -> int:
-        """The number of rows, N."""
-        return len(next(iter(self.arrays.values())))
-
-
-def as_label_view(views: Views, name: str) -> Views:
-    """Take a single column of numbers for a column of labels."""
-    layout, Y = views.layout, views.arrays[name]
-    if name in layout.labels:
-        return views
-    values = distinct_values(Y)
-    classes = tuple(int(value) if value.is_integer() else value for value in values.tolist())
-    header = next(iter(layout.columns[name])) if name in layout.columns else None
-    form = LabelFormat(classes, LabelContainer.FRAME if name in layout.columns else LabelContainer.COLUMN, name=header)
-    codes = np.where(np.isnan(Y), np.nan, np.searchsorted(values, Y).astype(np.float64))
-    columns = {view: labels for view, labels in layout.columns.items() if view != name}
-    return Views({**views.arrays, name: codes}, replace(layout, columns=columns, labels={**layout.labels, name: form}))

@@ -1,7 +1,4 @@
-"""Tables whose rows overlap in part become views with the same rows.
-
-The user's own files become views.
-"""
+"""Reading views from files, and joining tables with different rows into views with the same rows."""
 
 import os
 import warnings
@@ -18,23 +15,113 @@ from mvlvm.views.formats import Tables, read_file, suffix_of
 JOINS = ("outer", "inner")
 
 
+def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> dict[str, Any]:
+    """Read views from files and join their rows.
+
+    The file name determines the format: .csv and .tsv (also .csv.gz and .tsv.gz), .parquet, .npy, .npz, .h5ad, .h5mu.
+    A table is a view with the name of the file; every two-dimensional array of numbers in an .npz is a view, and so is
+    every modality of an .h5mu. Rows are matched by name if the files have row names, otherwise by position.
+
+    Args:
+        path: a file, a list of files, or a dict, view name -> file.
+        join: "outer" keeps every row, with NaN in the views that lack it; "inner" keeps the rows that all views have.
+        row_names: the column of row names in CSV, TSV and Parquet files; None if there is none, which matches rows by
+            position in all files; "auto" uses the first column if its header is empty, "id", "sample" or similar, or
+            if it holds text.
+
+    Returns:
+        View name -> DataFrame, all with the same index; the input of every estimator.
+
+    Raises:
+        ViewError: a file is missing, damaged or not a table of numbers, or the rows do not match.
+        ModuleNotFoundError: a package that reads the format is not installed.
+
+    Warns:
+        ViewWarning: numbers were read as column names, or a view has no row in common with the others.
+    """
+    check_choice(join, "join", JOINS)
+    tables: dict[str, Any] = {}
+    files: dict[str, Path] = {}
+    for source, file in _sources(path).items():
+        for name, table in _name_tables(source, read_file(file, row_names), path).items():
+            if name in tables:
+                raise ViewError(
+                    f"The names of views must be unique. Got '{name}' from {files[name]} and from {file}. "
+                    "Pass a dict, view name -> file."
+                )
+            tables[name], files[name] = table, file
+    if not tables:
+        raise ViewError(f"The files must hold at least one view. Got none in {path}.")
+    return join_rows(tables, files, join, by_position=row_names is None)
+
+
+def _sources(path: Any) -> dict[str, Path]:
+    """Return a dict, name -> file; files outside a dict are named after themselves."""
+    if isinstance(path, Mapping):
+        files = {name: _as_path(file) for name, file in path.items()}
+        wrong = [name for name in files if not isinstance(name, str)]
+        if wrong:
+            raise ViewError(f"The names of views must be strings. Got {wrong[0]!r}. Use '{wrong[0]}' instead.")
+    else:
+        several = isinstance(path, Sequence) and not isinstance(path, str | bytes)
+        files = {}
+        for file in map(_as_path, path if several else [path]):
+            name = file.name[: -len(suffix_of(file))]
+            if name in files:
+                raise ViewError(
+                    f"Views are named after their files, and two are called '{name}': {files[name]} and {file}. "
+                    "Pass a dict, view name -> file."
+                )
+            files[name] = file
+    if not files:
+        raise ViewError(
+            "At least one file is needed. Got none. Pass a path, a list of paths or a dict, view name -> path."
+        )
+    return files
+
+
+def _as_path(file: Any) -> Path:
+    if not isinstance(file, str | os.PathLike) or not os.fspath(file):
+        given = repr(file) if isinstance(file, str) else type(file).__name__
+        raise ViewError(
+            f"A file must be given by its path. Got {given}. Pass a path, a list of paths or a dict, view name -> path."
+            " Tables in memory need not be read: pass them to an estimator."
+        )
+    return Path(file).expanduser()
+
+
+def _name_tables(source: str, tables: Tables, path: Any) -> dict[str, Any]:
+    """Return the tables of one file by view name.
+
+    A single table has the name of its file, several tables have their names in the file. The name of a file in a dict
+    is the name of its only view; if the dict has several files, it is a prefix of the names of several views.
+    """
+    given = isinstance(path, Mapping)
+    if given and len(tables) == 1:
+        return {source: next(iter(tables.values()))}
+    prefix = f"{source}_" if given and len(path) > 1 else ""
+    return {source if name is None else prefix + name: table for name, table in tables.items()}
+
+
 def join_rows(
     tables: Mapping[str, Any], files: Mapping[str, Path], how: str, *, by_position: bool = False
 ) -> dict[str, Any]:
-    """Give all tables the same rows in the same order.
+    """Return tables with the same rows in the same order.
 
-    Tables with row names are joined by name, tables without by position.
+    Tables with row names are joined by name, tables without row names by position.
 
     Args:
-        tables: view name -> table, with row names as index or rows that are only counted.
-        files: view name -> the file it comes from, for messages.
-        how: "outer" keeps every row, in order of first appearance, and fills it with NaN where a table lacks it;
-            "inner" keeps the rows that all tables have, in the first one's order.
-        by_position: whether the user said that rows have no names.
+        tables: view name -> DataFrame, with row names or a RangeIndex as index.
+        files: view name -> the file that it was read from, for messages.
+        how: "outer" keeps every row, in order of first appearance, with NaN where a table lacks it; "inner" keeps the
+            rows that all tables have, in the order of the first table.
+        by_position: whether the user requested matching by position.
+
+    Returns:
+        View name -> DataFrame, all with the same index.
 
     Raises:
-        ViewError: a row name appears twice in a table, the tables have no rows in common, or it is not clear whether
-            they have row names.
+        ViewError: a row name is repeated in a table, the tables have no rows in common, or row names are ambiguous.
     """
     unnamed = [name for name, table in tables.items() if _is_unnamed(table)]
     if len(unnamed) == len(tables):
@@ -46,19 +133,19 @@ def join_rows(
         named = next(name for name in tables if name not in unnamed)
         raise ViewError(
             f"All files must have row names, or none. Got names for view '{named}' ({files[named]}) and none for "
-            f"'{unnamed[0]}' ({files[unnamed[0]]}). Add a column of names, say which one it is with row_names=..., or "
-            "give row_names=None if the rows are in the same order everywhere."
+            f"'{unnamed[0]}' ({files[unnamed[0]]}). Add a column of names, specify it with row_names=..., or "
+            "pass row_names=None if the rows are in the same order in all files."
         )
     for name, table in tables.items():
-        _check_names(files[name], table.index)
+        _check_row_names(files[name], table.index)
     rows = _all_rows(tables) if how == "outer" else _common_rows(tables)
     if not rows:
         raise ViewError(
-            f"The views have no row in common: {_examples(tables, files)}. Check that rows are named alike in all "
-            "files, or give join='outer' to keep them all."
+            f"The views have no row in common: {_examples(tables, files)}. Check that rows have the same names in all "
+            "files, or pass join='outer' to keep all rows."
         )
     if how == "outer":
-        _warn_of_strangers(tables, files)
+        _warn_of_disjoint_views(tables, files)
     index = require("pandas", "Reading files").Index(rows, dtype=object)
     return {name: table.reindex(index) for name, table in tables.items()}
 
@@ -82,132 +169,45 @@ def _check_lengths(tables: Mapping[str, Any]) -> None:
         lengths = ", ".join(f"{name}: {len(table)}" for name, table in tables.items())
         raise ViewError(
             f"Views without row names must have the same number of rows. Got {lengths}. "
-            "Drop or add rows so that row i is the same sample everywhere, or add a column of row names to each file."
+            "Drop or add rows so that row i is the same sample in all files, or add a column of row names to each file."
         )
 
 
-def _check_names(file: Path, index: Any) -> None:
+def _check_row_names(file: Path, index: Any) -> None:
     if (index == "").any():
-        raise ViewError(f"Every row of {file} must have a name. Got {(index == '').sum()} without. Name them all.")
+        raise ViewError(f"Every row of {file} must have a name. Got {(index == '').sum()} without. Name all rows.")
     repeated = index[index.duplicated()].unique()
     if len(repeated):
         raise ViewError(
-            f"Every row of {file} must have a name of its own. Got {len(repeated)} that appear more than once: "
-            f"{listed(repeated)}. Rename or drop rows, or give row_names=... if another column holds the names."
+            f"The row names of {file} must be unique. Got {len(repeated)} that appear more than once: "
+            f"{listed(repeated)}. Rename or drop rows, or pass row_names=... if another column holds the names."
         )
 
 
 def _check_first_columns(tables: Mapping[str, Any], files: Mapping[str, Path]) -> None:
-    """Refuse to go by position where a column at the head of several files may be what rows should be matched by."""
-    heads: dict[Any, str] = {}
+    """Check that matching by position is unambiguous: a first column that files share may hold row names."""
+    first_columns: dict[Any, str] = {}
     for name, table in tables.items():
         label = next(iter(table.columns), None)
-        other = heads.setdefault(label, name)
+        other = first_columns.setdefault(label, name)
         if isinstance(label, str) and files[other] != files[name]:
             raise ViewError(
                 f"Views '{other}' ({files[other]}) and '{name}' ({files[name]}) both begin with a column '{label}', "
-                f"which may name the rows. Give row_names='{label}' if it does, or row_names=None if the rows are in "
-                "the same order everywhere."
+                f"which may hold row names. Pass row_names='{label}' if it does, or row_names=None if the rows are in "
+                "the same order in all files."
             )
 
 
-def _warn_of_strangers(tables: Mapping[str, Any], files: Mapping[str, Path]) -> None:
-    seen = Counter(row for table in tables.values() for row in table.index)
-    alone = [name for name, table in tables.items() if all(seen[row] == 1 for row in table.index)]
-    if alone and len(tables) > 1:
+def _warn_of_disjoint_views(tables: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+    counts = Counter(row for table in tables.values() for row in table.index)
+    disjoint = [name for name, table in tables.items() if all(counts[row] == 1 for row in table.index)]
+    if disjoint and len(tables) > 1:
         warnings.warn(
-            f"View '{alone[0]}' has no row in common with the others: {_examples(tables, files)}. Check that rows are "
-            "named alike in all files.",
+            f"View '{disjoint[0]}' has no row in common with the others: {_examples(tables, files)}. Check that rows "
+            "have the same names in all files.",
             ViewWarning, stacklevel=4,  # the caller of read
         )  # fmt: skip
 
 
 def _examples(tables: Mapping[str, Any], files: Mapping[str, Path]) -> str:
     return "; ".join(f"'{name}' ({files[name]}) has {listed(table.index)}" for name, table in tables.items())
-
-
-def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> dict[str, Any]:
-    """Read views from files and give them the same rows.
-
-    A file's name tells its format: .csv and .tsv (also .csv.gz and .tsv.gz), .parquet, .npy, .npz, .h5ad, .h5mu. A
-    table is a view with the file's name; every array of numbers with two axes in an .npz is a view, and so is every
-    modality of an .h5mu. Rows are matched by their names where the files have them, by position elsewhere.
-
-    Args:
-        path: a file, a list of files, or a dict, view name -> file.
-        join: "outer" keeps every row and fills it with NaN in the views that lack it; "inner" keeps rows that all
-            views have.
-        row_names: the column of CSV, TSV and Parquet files that names the rows; None if there is none, and to go by
-            position in all files; "auto" takes the first one if its header is empty, "id", "sample" or the like, or if
-            it holds text.
-
-    Returns:
-        View name -> DataFrame, all with the same index: what every estimator takes.
-
-    Raises:
-        ViewError: a file is missing, damaged or no table of numbers, or the rows do not match.
-        ModuleNotFoundError: a package that reads the format is not installed.
-
-    Warns:
-        ViewWarning: numbers were taken as names of columns, or a view has no row in common with the others.
-    """
-    check_choice(join, "join", JOINS)
-    tables: dict[str, Any] = {}
-    files: dict[str, Path] = {}
-    for source, file in _sources(path).items():
-        for name, table in _named(source, read_file(file, row_names), path).items():
-            if name in tables:
-                raise ViewError(
-                    f"Every view must have a name of its own. Got '{name}' from {files[name]} and from {file}. "
-                    "Give a dict, name -> file."
-                )
-            tables[name], files[name] = table, file
-    if not tables:
-        raise ViewError(f"The files must hold at least one view. Got none in {path}.")
-    return join_rows(tables, files, join, by_position=row_names is None)
-
-
-def _sources(path: Any) -> dict[str, Path]:
-    """Name the files: as the user does in a dict, by themselves otherwise."""
-    if isinstance(path, Mapping):
-        files = {name: _as_path(file) for name, file in path.items()}
-        wrong = [name for name in files if not isinstance(name, str)]
-        if wrong:
-            raise ViewError(f"The names of views must be strings. Got {wrong[0]!r}. Write '{wrong[0]}' instead.")
-    else:
-        several = isinstance(path, Sequence) and not isinstance(path, str | bytes)
-        files = {}
-        for file in map(_as_path, path if several else [path]):
-            name = file.name[: -len(suffix_of(file))]
-            if name in files:
-                raise ViewError(
-                    f"Views are named after their files, and two are called '{name}': {files[name]} and {file}. "
-                    "Give a dict, name -> file."
-                )
-            files[name] = file
-    if not files:
-        raise ViewError("At least one file is needed. Got none. Give a path, a list of paths or a dict, name -> path.")
-    return files
-
-
-def _as_path(file: Any) -> Path:
-    if not isinstance(file, str | os.PathLike) or not os.fspath(file):
-        given = repr(file) if isinstance(file, str) else type(file).__name__
-        raise ViewError(
-            f"A file must be given by its path. Got {given}. Give a path, a list of paths or a dict, name -> path. "
-            "Tables in memory need no reading: estimators take them as they are."
-        )
-    return Path(file).expanduser()
-
-
-def _named(source: str, tables: Tables, path: Any) -> dict[str, Any]:
-    """Name the tables of one file: by the file if it holds one, by their own names if it holds several.
-
-    Files that the user named in a dict lend their names: to their only view, or, where there are other files, as a
-    prefix to the names of all.
-    """
-    given = isinstance(path, Mapping)
-    if given and len(tables) == 1:
-        return {source: next(iter(tables.values()))}
-    prefix = f"{source}_" if given and len(path) > 1 else ""
-    return {source if own is None else prefix + own: table for own, table in tables.items()}

@@ -1,10 +1,7 @@
-"""Settings that may be one value for all views or a dict with one value per view.
+"""Centring and scaling of views, and the statistics of observed entries that they need.
 
-What is missing of a view, found some rows at a time: a mask of a large view is an array of its own.
-
-Mean, spread and ends of every column of a view, from a few passes over its rows.
-
-Centring and scaling of views, undone again in everything that goes back to the user.
+Statistics are accumulated over blocks of rows, because temporary arrays such as the mask of a large view would need as
+much memory as the view.
 """
 
 import warnings
@@ -20,18 +17,31 @@ from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.row_blocks import row_blocks
 
 T = TypeVar("T")
+Scale = Literal["view", "column"] | None
+SCALES = ("auto", "view", "column", None)
+
+# A column whose range is below this fraction of its magnitude varies by rounding errors only.
+_CONSTANT_TOLERANCE = 1e-14
+# Thresholds of `choose_scale`. Measured: pixels and Gaussian process samples lose accuracy when each column is scaled
+# separately; the four bicycle counts of BRIDGES gain accuracy.
+_MOST = 0.5
+_MANY_COLUMNS = 10
+_SIMILAR_SPREAD = 4.0
 
 
 def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str) -> dict[str, T]:
-    """Give the setting of every view.
+    """Return the value of a setting for every view.
 
     Args:
-        setting: one value, or view name -> value.
+        setting: one value for all views, or view name -> value.
         names: the views.
-        parameter: what the user calls the setting.
+        parameter: the name of the estimator parameter, for messages.
+
+    Returns:
+        View name -> value.
 
     Raises:
-        ValueError: a list, or a dict that leaves a view out or names one that does not exist.
+        ValueError: the setting is a list, or a dict with missing or unknown views.
     """
     if isinstance(setting, list | tuple):
         raise ValueError(
@@ -45,7 +55,7 @@ def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str)
     if missing or unknown:
         complaint = " and ".join(
             [f"no value for {', '.join(map(repr, missing))}"] * bool(missing)
-            + [f"a value for {', '.join(map(repr, unknown))}, which is no view"] * bool(unknown)
+            + [f"a value for {', '.join(map(repr, unknown))}, which is not a view"] * bool(unknown)
         )
         raise ValueError(
             f"{parameter} as a dict needs one entry per view. Got {complaint}. The views are: {', '.join(names)}."
@@ -54,20 +64,20 @@ def per_view(setting: T | Mapping[str, T], names: Sequence[str], parameter: str)
 
 
 def observed_rows(Y: Float[np.ndarray, "N M"], columns: Bool[np.ndarray, " M"] | None = None) -> Bool[np.ndarray, " N"]:
-    """Tell which rows have an entry, in some columns or in any."""
-    has = np.empty(len(Y), dtype=bool)
+    """Return the mask of rows with at least one observed entry, among the selected columns if given."""
+    observed = np.empty(len(Y), dtype=bool)
     for rows in row_blocks(*Y.shape):
-        has[rows] = ~np.isnan(Y[rows] if columns is None else Y[rows][:, columns]).all(axis=1)
-    return has
+        observed[rows] = ~np.isnan(Y[rows] if columns is None else Y[rows][:, columns]).all(axis=1)
+    return observed
 
 
 def has_missing(Y: Float[np.ndarray, "N M"]) -> bool:
-    """Tell whether an entry is missing."""
+    """Return whether any entry is missing."""
     return any(bool(np.isnan(Y[rows]).any()) for rows in row_blocks(*Y.shape))
 
 
 def count_observed(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
-    """Give the number of entries of every column."""
+    """Return the number of observed entries per column, an (M,) array."""
     counts = np.zeros(Y.shape[1], dtype=np.int64)
     for rows in row_blocks(*Y.shape):
         counts += len(Y[rows]) - np.isnan(Y[rows]).sum(axis=0)
@@ -75,7 +85,7 @@ def count_observed(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
 
 
 def distinct_values(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, " u"]:
-    """Give the different values among what was observed, in order."""
+    """Return the sorted distinct values of the observed entries."""
     values = np.empty(0)
     for rows in row_blocks(*Y.shape):
         values = np.union1d(values, Y[rows][~np.isnan(Y[rows])])
@@ -84,13 +94,13 @@ def distinct_values(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, " u"]:
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """What there is to know of columns before they are scaled, over what was observed; NaN where nothing was.
+    """Statistics of the observed entries of every column; NaN for columns without observed entries.
 
     Attributes:
         mean: the means.
         std: the standard deviations.
-        low: the smallest entries.
-        high: the largest ones.
+        low: the minima.
+        high: the maxima.
     """
 
     mean: Float[np.ndarray, " M"]
@@ -100,7 +110,7 @@ class ColumnMoments:
 
 
 def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
-    """Look at every column of a view; NaN is missing."""
+    """Compute the moments and range of every column of a view; NaN is missing."""
     blocks, M = row_blocks(*Y.shape), Y.shape[1]
     count, total, squares, low, high = *np.zeros((3, M)), *np.full((2, M), np.nan)
     for rows in blocks:
@@ -109,7 +119,7 @@ def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
         total += np.where(missing, 0.0, Y[rows]).sum(axis=0) if missing.any() else Y[rows].sum(axis=0)
         np.fmin(low, np.fmin.reduce(Y[rows], axis=0), out=low)
         np.fmax(high, np.fmax.reduce(Y[rows], axis=0), out=high)
-    with np.errstate(invalid="ignore"):  # a column without entries has no mean
+    with np.errstate(invalid="ignore"):  # 0 / 0 in columns without observed entries
         mean = total / count
         for rows in blocks:
             deviation = Y[rows] - mean
@@ -118,27 +128,15 @@ def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
         return ColumnMoments(mean, np.sqrt(squares / count), low, high)
 
 
-Scale = Literal["view", "column"] | None
-SCALES = ("auto", "view", "column", None)
-
-# A column whose range is below this share of its size varies by a few roundings only.
-_CONSTANT_TOLERANCE = 1e-14
-# What `choose_scale` calls most, many and alike. Measured: pixels and Gaussian process draws lose accuracy when their
-# columns are scaled one by one; the four bicycle counts of BRIDGES gain.
-_MOST = 0.5
-_MANY_COLUMNS = 10
-_LIKE_SPREAD = 4.0
-
-
 @dataclass(frozen=True)
 class Scaling:
-    """How one view was centred and scaled, and which of its columns the model sees.
+    """Centring and scaling of one view, and the selection of the columns that are modelled.
 
     Attributes:
-        mean: the column means over what was observed.
-        factor: what each centred column was divided by.
-        kept: which columns vary; the others are constant, or were never observed, and left out of the model.
-        seen: which columns were ever observed.
+        mean: the column means of the observed entries.
+        factor: the divisor of each centred column.
+        kept: the mask of modelled columns; the others are constant or have no observed entries.
+        seen: the mask of columns with observed entries.
         scale: the kind of scaling.
     """
 
@@ -149,35 +147,38 @@ class Scaling:
     scale: Scale
 
     def apply(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N R"]:
-        """Centre and scale, and keep the columns that vary."""
+        """Return the modelled columns, centred and scaled."""
         columns = np.flatnonzero(self.kept)
         scaled = np.empty((len(Y), len(columns)))
-        for rows in row_blocks(*Y.shape):  # into one array: Y may be all that memory holds besides
+        for rows in row_blocks(*Y.shape):  # in place: there may be no memory for further arrays of the size of Y
             scaled[rows] = Y[rows].take(columns, axis=1)
             scaled[rows] -= self.mean[columns]
             scaled[rows] /= self.factor[columns]
         return scaled
 
     def undo(self, Y: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
-        """Go back to the data's own units; constant columns get their constant, those never observed are NaN."""
+        """Return all columns in data units; constant columns are restored, columns never observed are NaN."""
         full = np.tile(np.where(self.seen, self.mean, np.nan), (len(Y), 1))
         for rows in row_blocks(*full.shape):
             full[rows, self.kept] += Y[rows] * self.factor[self.kept]
         return full
 
     def undo_std(self, std: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N M"]:
-        """Give standard deviations in the data's own units; zero for constant columns, NaN for those never observed."""
+        """Return standard deviations in data units; zero for constant columns, NaN for columns never observed."""
         full = np.tile(np.where(self.seen, 0.0, np.nan), (len(std), 1))
         for rows in row_blocks(*full.shape):
             full[rows, self.kept] = std[rows] * self.factor[self.kept]
         return full
 
     def undo_variance(self, variance: float) -> float:
-        """Give a variance common to all modelled columns in the data's own units, averaged over them."""
+        """Return a variance shared by all modelled columns in data units, averaged over these columns."""
         return float(variance * np.mean(self.factor[self.kept] ** 2))
 
     def log_volume(self, Y: Float[np.ndarray, "N M"]) -> float:
-        """Give by how much scaling raises the log density of a view, summed over its observed entries."""
+        """Return the log Jacobian determinant of the inverse scaling, summed over the observed entries of a view.
+
+        The log density of the view in data units is that of the scaled view minus this value.
+        """
         return float(count_observed(Y)[self.kept] @ np.log(self.factor[self.kept]))
 
 
@@ -186,29 +187,32 @@ def fit_scalings(
     scales: Mapping[str, Scale | Literal["auto"]],
     columns: Mapping[str, Any] | None = None,
 ) -> dict[str, Scaling]:
-    """Choose how to centre and scale every view, and warn of columns that are left out.
+    """Fit the scaling of every view, and warn of columns that are left out of the model.
 
     Args:
         views: view name -> matrix; NaN is missing.
-        scales: view name -> what to do, see `fit_scaling`.
+        scales: view name -> kind of scaling, see `fit_scaling`.
         columns: view name -> column labels, for views that have them.
+
+    Returns:
+        View name -> scaling.
     """
     scalings, names = {}, columns or {}
     for name, Y in views.items():
         scalings[name] = fit_scaling(name, Y, scales[name])
-        for message in _about_columns_left_out(name, scalings[name], names.get(name)):
+        for message in _dropped_column_messages(name, scalings[name], names.get(name)):
             warnings.warn(message, ViewWarning, stacklevel=5)
     return scalings
 
 
 def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["auto"]) -> Scaling:
-    """Choose how to centre and scale a view.
+    """Fit the centring and scaling of a view.
 
     Args:
         name: the view, for messages.
-        Y: the view.
-        scale: "view" divides all columns by one factor, so that their mean variance is one; "column" divides each by
-            its own; None divides by nothing; "auto" chooses one of the first two by `choose_scale`.
+        Y: the view; NaN is missing.
+        scale: "view" divides all columns by one factor, so that their mean variance is one; "column" divides each
+            column by its standard deviation; None only centres; "auto" selects "view" or "column" by `choose_scale`.
 
     Raises:
         ViewError: no column varies.
@@ -229,53 +233,56 @@ def fit_scaling(name: str, Y: Float[np.ndarray, "N M"], scale: Scale | Literal["
 
 
 def without_scaling(scaling: Scaling) -> Scaling:
-    """Give a scaling that only leaves columns out, for counts, classes and the like."""
+    """Return a scaling that selects the same columns but neither centres nor scales, for discrete views."""
     mean = np.where(scaling.kept, 0.0, scaling.mean)
     return Scaling(mean, np.ones_like(mean), scaling.kept, scaling.seen, None)
 
 
 def choose_scale(moments: ColumnMoments) -> Scale:
-    """Infer whether a view's columns share one unit, so that differences in their spread mean something.
+    """Infer whether the columns of a view share a unit, so that differences between their variances are informative.
 
-    Pixels, counts and one-hot labels do, and they show it: most columns end at the same smallest or the same largest
-    value. So do many columns of like spread, such as the channels of one instrument. A handful of columns, or columns
-    of very different spread, are different quantities with units of their own. Columns that do not vary have no say.
+    Pixels, counts and one-hot labels share a unit; most of their columns have the same minimum or the same maximum.
+    Many columns of similar spread, such as the channels of an instrument, also share a unit. Few columns, or columns of
+    very different spread, are quantities with different units. Constant columns do not influence the result.
+
+    Returns:
+        "view" if the columns share a unit, else "column".
     """
     kept = _varies(moments)
     M = int(kept.sum())
     if M == 1:
         return "column"
-    share_of_common_end = max(
-        np.unique(end[kept], return_counts=True)[1].max() / M for end in (moments.low, moments.high)
+    common_bound_fraction = max(
+        np.unique(bound[kept], return_counts=True)[1].max() / M for bound in (moments.low, moments.high)
     )
     low, high = np.quantile(moments.std[kept], (0.05, 0.95))
-    alike = M >= _MANY_COLUMNS and high <= _LIKE_SPREAD * low
-    return "view" if share_of_common_end > _MOST or alike else "column"
+    similar = M >= _MANY_COLUMNS and high <= _SIMILAR_SPREAD * low
+    return "view" if common_bound_fraction > _MOST or similar else "column"
 
 
 def _varies(moments: ColumnMoments) -> Bool[np.ndarray, " M"]:
-    """Tell which columns vary; one without entries does not."""
+    """Return the mask of columns that vary; columns without observed entries do not."""
     largest = np.maximum(np.abs(moments.low), np.abs(moments.high))
     return np.asarray(moments.high - moments.low > _CONSTANT_TOLERANCE * largest)
 
 
-def _about_columns_left_out(name: str, scaling: Scaling, labels: Any) -> list[str]:
-    never = ~scaling.seen
+def _dropped_column_messages(name: str, scaling: Scaling, labels: Any) -> list[str]:
+    unobserved = ~scaling.seen
     constant = scaling.seen & ~scaling.kept
     messages = []
     if constant.any():
         messages.append(
             f"View '{name}' has {constant.sum()} constant column(s) ({listed(_labels_of(constant, labels))}). "
-            "They tell nothing about the latent; the model leaves them out, and reconstructions give them back."
+            "They are uninformative and left out of the model; reconstructions contain their constant values."
         )
-    if never.any():
+    if unobserved.any():
         messages.append(
-            f"View '{name}' has {never.sum()} column(s) without any entry ({listed(_labels_of(never, labels))}). "
-            "The model leaves them out; they are NaN in what it predicts."
+            f"View '{name}' has {unobserved.sum()} column(s) without any observed entry "
+            f"({listed(_labels_of(unobserved, labels))}). They are left out of the model and NaN in predictions."
         )
     return messages
 
 
 def _labels_of(columns: Bool[np.ndarray, " M"], labels: Any) -> list[Any]:
-    places = np.flatnonzero(columns).tolist()
-    return places if labels is None else [labels[place] for place in places]
+    positions = np.flatnonzero(columns).tolist()
+    return positions if labels is None else [labels[position] for position in positions]

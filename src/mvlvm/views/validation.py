@@ -1,6 +1,7 @@
-"""The door: what is wrong with the data is said here, in a sentence, before anything is computed.
+"""Input validation: views are checked and converted to float64 matrices before any computation.
 
-The second door: rows that come to a fitted model must have its views and its columns.
+`as_views` validates training views. `as_new_views` validates the views of new rows, whose names and columns must match
+those of the fitted model.
 """
 
 from collections import Counter
@@ -10,63 +11,119 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from mvlvm.checks import listed
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError
 from mvlvm.optional_dependencies import is_dataframe, is_series
 from mvlvm.views.anndata import is_anndata, is_mudata
-from mvlvm.views.csv import is_number
 from mvlvm.views.labels import LabelFormat, encode_labels, infer_label_format, is_label_column, json_labels
 from mvlvm.views.layout import Container, Layout, Views, infer_layout, unpack
 from mvlvm.views.scaling import observed_rows
 from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
-_FEWEST_ROWS = 2
-# Squares of numbers beyond these are no longer safe in float64.
+_MIN_ROWS = 2
+# Squares of numbers beyond these bounds may underflow or overflow in float64.
 _SMALLEST, _LARGEST = 1e-100, 1e100
-_RESCALE = "Give the view in other units."
+_RESCALE = "Express the view in other units."
+# Feature names listed in a message.
+_MAX_NAMES = 5
 
 
 def as_views(views: Any) -> Views:
-    """Check views and give them names.
+    """Validate views and return them as named float64 matrices.
 
-    What is float64 already is not copied: its matrix is the user's own, which cannot be written to from here.
+    Matrices that are float64 already are not copied; the result is a read-only view of the user's array.
 
     Args:
-        views: a matrix, sparse matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames (named view0,
-            view1, ...), a dict of them, or a MuData. Sparse views are made dense. In a list or dict, a column of labels
-            is a view, too: one axis, or one column of text or pandas categories.
+        views: a matrix, sparse matrix, DataFrame or AnnData (one view); a list of matrices or DataFrames (named view0,
+            view1, ...); a dict of them; or a MuData. Sparse views are converted to dense arrays. Elements of a list or
+            dict can also be columns of labels: 1-D, or one column of text or pandas categories.
+
+    Returns:
+        The validated views with their layout.
 
     Raises:
-        ViewError: they cannot be used; the message says why and what to do.
-        TypeError: an entry is no number.
+        ViewError: the views cannot be used; the message states the problem and a remedy.
+        TypeError: an entry is not a number.
     """
     container, tables = unpack(views)
     _check_names(tables)
     if not tables:
-        raise ViewError("At least one view is needed. Got none. Give a matrix, a list of matrices or a dict of them.")
+        raise ViewError("At least one view is needed. Got none. Pass a matrix, a list of matrices or a dict of them.")
     several = container in (Container.LIST, Container.DICT)
     labels = {
         name: infer_label_format(name, table) for name, table in tables.items() if several and is_label_column(table)
     }
-    arrays = check_matrices(tables, min_rows=_FEWEST_ROWS, labels=labels)
+    arrays = check_matrices(tables, min_rows=_MIN_ROWS, labels=labels)
     for name, array in arrays.items():
         _check_observed(name, array)
+    return Views(arrays, infer_layout(container, tables, labels))
+
+
+def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views:
+    """Validate the views of new rows for a fitted model.
+
+    Args:
+        views: as for `as_views`, but any subset of the model's views and a single row are sufficient. None denotes a
+            missing view. A model of one view also accepts a matrix without a name.
+        layout: the layout of the training views.
+        widths: view name -> number of columns in training; 1 for a label view.
+
+    Returns:
+        The validated views, in the order of training, with their layout.
+
+    Raises:
+        ViewError: the views cannot be used; the message states the problem and a remedy.
+    """
+    container, tables = unpack(views)
+    if container is Container.SINGLE and _is_scalar(views):
+        raise ViewError(
+            f"New rows must be {'a matrix' if len(widths) == 1 else 'a dict of matrices'}. "
+            f"Got {'None' if views is None else type(views).__name__}. Pass one or more of {listed(list(widths))}."
+        )
+    tables = _match_names(container, tables, layout, list(widths))
+    given = {name: table for name, table in tables.items() if table is not None}
+    if not given:
+        raise ViewError(f"At least one view is needed. Got none. Pass one of {listed(list(widths))}.")
+    unknown = [name for name in given if name not in widths]
+    if unknown:
+        raise ViewError(
+            f"There was no view {listed(unknown)} in training. The model's views are {listed(list(widths))}: "
+            "leave the others out."
+        )
+    ordered = {name: given[name] for name in widths if name in given}
+    labels = {
+        name: infer_label_format(name, ordered[name], label_format.classes)
+        for name, label_format in layout.labels.items()
+        if name in ordered
+    }
+    arrays = check_matrices(ordered, min_rows=1, labels=labels)
+    for name, table in ordered.items():
+        if is_dataframe(table) and name in layout.columns:
+            _check_column_names(name, json_labels(table.columns), json_labels(layout.columns[name]))
+        if arrays[name].shape[1] != widths[name]:
+            raise ViewError(
+                f"View '{name}': X has {arrays[name].shape[1]} features, but it is expecting {widths[name]} features "
+                "as input. Pass the columns of training, in their order, with NaN for missing entries."
+            )
     return Views(arrays, infer_layout(container, tables, labels))
 
 
 def check_matrices(
     tables: Mapping[str, Any], *, min_rows: int, labels: Mapping[str, LabelFormat]
 ) -> dict[str, Float[np.ndarray, "N _"]]:
-    """Turn tables that share their rows into float64 matrices, NaN where they mark an entry as missing.
+    """Convert tables with the same rows to float64 matrices, with NaN for missing entries, and check them.
 
     Args:
         tables: view name -> matrix or DataFrame.
-        min_rows: how many rows there must be.
-        labels: view name -> form, for label views, which become codes.
+        min_rows: the minimum number of rows.
+        labels: view name -> label format, for label views, which are converted to class codes.
+
+    Returns:
+        View name -> matrix.
 
     Raises:
-        ViewError: they cannot be used.
-        TypeError: an entry is no number.
+        ViewError: the tables cannot be used.
+        TypeError: an entry is not a number.
     """
     arrays = {
         name: encode_labels(name, table, labels[name].classes) if name in labels else as_matrix(name, table)
@@ -82,25 +139,25 @@ def check_matrices(
 
 
 def as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
-    """Turn one view into a float64 matrix, with NaN for whatever it marks as missing.
+    """Convert one view to a float64 matrix, with NaN for missing entries.
 
     Args:
         name: the view, for messages.
         table: a matrix, sparse matrix or DataFrame.
 
     Raises:
-        ViewError: it is no matrix of numbers.
-        TypeError: an entry is no number.
+        ViewError: the table is not a matrix of numbers.
+        TypeError: an entry is not a number.
     """
     if is_anndata(table) or is_mudata(table):
         raise ViewError(
             f"View '{name}' must be a matrix or DataFrame. Got {type(table).__name__} inside a list or dict. "
-            "Give an AnnData by itself, and several as mudata.MuData({name: adata, ...})."
+            "Pass a single AnnData directly, and several as mudata.MuData({name: adata, ...})."
         )
     array = _as_array(name, table)
     if np.iscomplexobj(array):
         raise ViewError(
-            f"Complex data not supported: view '{name}' is complex. Give its real and imaginary parts as two views."
+            f"Complex data not supported: view '{name}' is complex. Pass its real and imaginary parts as two views."
         )
     if array.ndim != 2:
         raise ViewError(
@@ -111,12 +168,12 @@ def as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
 
 
 def _as_array(name: str, table: Any) -> np.ndarray:
-    """Read a view, with NaN for whatever it marks as missing."""
+    """Convert a view to an array of any type, with NaN for missing entries."""
     try:
         if is_sparse(table) or (is_dataframe(table) and has_sparse_columns(table)):
             return as_dense(name, table)
         if is_dataframe(table):
-            array = table.to_numpy()  # numbers of one type have no mark of their own for what is missing
+            array = table.to_numpy()  # na_value is needed for object arrays only; numeric arrays represent it as NaN
             return table.to_numpy(dtype=object, na_value=np.nan) if array.dtype == object else array
         if isinstance(table, np.ma.MaskedArray):
             return np.ma.filled(table.astype(np.float64), np.nan)
@@ -125,12 +182,12 @@ def _as_array(name: str, table: Any) -> np.ndarray:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
         raise ViewError(
-            f"View '{name}' cannot be read as a matrix: {error}. Give N rows of M numbers, all rows of the same length."
+            f"View '{name}' cannot be read as a matrix: {error}. Pass N rows of M numbers, all rows of the same length."
         ) from None
     if array.ndim == 0:
         raise ViewError(
             f"View '{name}' must be a matrix. Got {type(table).__name__}. "
-            "Give a matrix or DataFrame, a list of them, or a dict of them with the views' names."
+            "Pass a matrix or DataFrame, a list of them, or a dict, view name -> matrix."
         )
     return array
 
@@ -139,7 +196,7 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
     if array.dtype.kind in "mM":
         raise ViewError(
             f"View '{name}' must hold numbers only. Got {'dates' if array.dtype.kind == 'M' else 'durations'}. "
-            "Turn them into numbers first, for example days since the first one."
+            "Convert them to numbers first, for example days since the first date."
         )
     try:
         numbers = array.astype(np.float64, copy=False)
@@ -157,7 +214,7 @@ def _as_float(name: str, array: np.ndarray) -> Float[np.ndarray, "N M"]:
 
 
 def _read_only(array: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
-    """Give an array that cannot be written to: it is the user's own, which is not copied."""
+    """Return a read-only view of the user's array, which is not copied."""
     array = array.view()
     array.flags.writeable = False
     return array
@@ -168,20 +225,20 @@ def _check_names(tables: Mapping[Any, Any]) -> None:
         if not isinstance(name, str):
             raise ViewError(
                 f"The names of views must be strings. Got {name!r}, which is of type {type(name).__name__}. "
-                f"Write '{name}' instead."
+                f"Use '{name}' instead."
             )
 
 
 def _check_row_labels(tables: Mapping[str, Any]) -> None:
-    """Two tables with other row labels, or the same ones in another order, do not describe the same samples."""
+    """Check that all tables have the same row labels in the same order, as rows of the same samples do."""
     frames = [(name, table) for name, table in tables.items() if is_dataframe(table) or is_series(table)]
     for name, frame in frames[1:]:
         first_name, first = frames[0]
         if not frame.index.equals(first.index):
             raise ViewError(
                 "Row i must be the same sample in every view. "
-                f"The rows of '{name}' are labelled otherwise than those of '{first_name}'. "
-                "Put them in the same order with .loc, or drop the labels with .reset_index(drop=True)."
+                f"The row labels of '{name}' differ from those of '{first_name}'. "
+                "Reorder the rows with .loc, or drop the labels with .reset_index(drop=True)."
             )
 
 
@@ -209,7 +266,7 @@ def _check_size(name: str, array: Float[np.ndarray, "N M"], min_rows: int) -> No
 
 
 def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
-    largest = _largest(array)
+    largest = _largest_magnitude(array)
     if largest > _LARGEST or 0 < largest < _SMALLEST:
         raise ViewError(
             f"The largest entry of view '{name}' must lie between {_SMALLEST:g} and {_LARGEST:g} in magnitude. "
@@ -217,8 +274,8 @@ def _check_range(name: str, array: Float[np.ndarray, "N M"]) -> None:
         )
 
 
-def _largest(array: Float[np.ndarray, "N M"]) -> float:
-    """Give the largest magnitude of what was observed, without a copy of the array."""
+def _largest_magnitude(array: Float[np.ndarray, "N M"]) -> float:
+    """Return the largest magnitude of the observed entries, without copying the array."""
     if not array.size:
         return 0.0
     low, high = np.fmin.reduce(array, axis=None), np.fmax.reduce(array, axis=None)
@@ -226,116 +283,74 @@ def _largest(array: Float[np.ndarray, "N M"]) -> float:
 
 
 def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> None:
-    if not np.isinf(_largest(array)):
+    if not np.isinf(_largest_magnitude(array)):
         return
     infinite = np.isinf(array)
-    row, column = (int(place) for place in np.argwhere(infinite)[0])
+    row, column = (int(position) for position in np.argwhere(infinite)[0])
     label = f"'{table.columns[column]}'" if is_dataframe(table) else column
     raise ViewError(
         f"View '{name}' contains infinity: {infinite.sum()} of its {array.size} entries are infinite, the first in row "
-        f"{row}, column {label}. Put NaN where an entry is missing."
+        f"{row}, column {label}. Use NaN for missing entries."
     )
 
 
 def _check_observed(name: str, array: Float[np.ndarray, "N M"]) -> None:
     n_rows = int(observed_rows(array).sum())
-    if n_rows < _FEWEST_ROWS:
+    if n_rows < _MIN_ROWS:
         raise ViewError(
-            f"View '{name}' must be observed in at least {_FEWEST_ROWS} rows. Got {n_rows}: all others are NaN "
-            "throughout. Leave the view out."
+            f"View '{name}' must be observed in at least {_MIN_ROWS} rows. Got {n_rows}: all other rows are NaN in "
+            "every column. Leave the view out."
         )
 
 
-_MOST_NAMES = 5
-
-
-def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views:
-    """Check rows for a fitted model.
-
-    Args:
-        views: as for `as_views`, but any of the model's views will do, and one row. None stands for a view that is
-            missing. A model of one view takes a bare matrix, too, whatever the view is called.
-        layout: the form of the training views.
-        widths: view name -> columns in training; one for a label view.
-
-    Raises:
-        ViewError: they cannot be used; the message says why and what to do.
-    """
-    container, tables = unpack(views)
-    if container is Container.SINGLE and _is_no_table(views):
-        raise ViewError(
-            f"New rows must be {'a matrix' if len(widths) == 1 else 'a dict of matrices'}. "
-            f"Got {'None' if views is None else type(views).__name__}. Give one or more of {listed(list(widths))}."
-        )
-    tables = _named(container, tables, layout, list(widths))
-    given = {name: table for name, table in tables.items() if table is not None}
-    if not given:
-        raise ViewError(f"At least one view is needed. Got none. Give one of {listed(list(widths))}.")
-    unknown = [name for name in given if name not in widths]
-    if unknown:
-        raise ViewError(
-            f"There was no view {listed(unknown)} in training. The model's views are {listed(list(widths))}: "
-            "leave the others out."
-        )
-    ordered = {name: given[name] for name in widths if name in given}
-    labels = {name: infer_label_format(name, ordered[name], layout.labels[name].classes) for name in layout.labels
-              if name in ordered}  # fmt: skip
-    arrays = check_matrices(ordered, min_rows=1, labels=labels)
-    for name, table in ordered.items():
-        if is_dataframe(table) and name in layout.columns:
-            _check_column_names(name, json_labels(table.columns), json_labels(layout.columns[name]))
-        if arrays[name].shape[1] != widths[name]:
-            raise ViewError(
-                f"View '{name}': X has {arrays[name].shape[1]} features, but it is expecting {widths[name]} features "
-                "as input. Give the columns of training, in their order, with NaN where nothing was measured."
-            )
-    return Views(arrays, infer_layout(container, tables, labels))
-
-
-def _is_no_table(views: Any) -> bool:
+def _is_scalar(views: Any) -> bool:
     try:
         return np.ndim(views) == 0
-    except (TypeError, ValueError, RuntimeError):  # ragged lists, of which more is said later
+    except (TypeError, ValueError, RuntimeError):  # ragged lists, which are reported later
         return False
 
 
-def _named(container: Container, tables: Mapping[Any, Any], layout: Layout, names: list[str]) -> Mapping[Any, Any]:
-    """Views are told apart by name; a bare matrix or a list has none, and stands for the views of training only."""
+def _match_names(
+    container: Container, tables: Mapping[Any, Any], layout: Layout, names: list[str]
+) -> Mapping[Any, Any]:
+    """Return tables by view name. An unnamed matrix or a list is matched to the training views by position."""
     if not container.single and container is not Container.LIST:
         return tables
     if len(names) > 1:
-        _check_without_names(container, layout, names)
+        _check_unnamed(container, layout, names)
     if len(tables) != len(names):
         raise ViewError(
-            f"A list must have one entry for every view of training, {len(names)}. Got {len(tables)}. Put None in the "
-            f"place of a missing view, or give a dict, for example {{'{names[-1]}': matrix}}."
+            f"A list must have one entry for every view of training, {len(names)}. Got {len(tables)}. Use None for a "
+            f"missing view, or pass a dict, for example {{'{names[-1]}': matrix}}."
         )
     return dict(zip(names, tables.values(), strict=True))
 
 
-def _check_without_names(container: Container, layout: Layout, names: list[str]) -> None:
+def _check_unnamed(container: Container, layout: Layout, names: list[str]) -> None:
+    """Check that several views are given as a list, and were given as a list in training."""
     if container is Container.ANNDATA:
         raise ViewError(
             f"The model has {len(names)} views, {listed(names)}. Got one AnnData without a name. "
-            f"Give a MuData, for example mudata.MuData({{'{names[0]}': adata}})."
+            f"Pass a MuData, for example mudata.MuData({{'{names[0]}': adata}})."
         )
     if container is Container.SINGLE:
         raise ViewError(
             f"The model has {len(names)} views, {listed(names)}. Got one matrix without a name. "
-            f"Give a dict, for example {{'{names[0]}': matrix}}."
+            f"Pass a dict, for example {{'{names[0]}': matrix}}."
         )
     if layout.container is not Container.LIST:
         raise ViewError(
-            f"The model's views have names: {listed(names)}. Got a list. Give a dict, for example "
+            f"The model's views have names: {listed(names)}. Got a list. Pass a dict, for example "
             f"{{'{names[0]}': matrix}}."
         )
 
 
 def _check_column_names(name: str, given: list[Any], expected: list[Any]) -> None:
+    """Check column names; the first lines of the message are those of scikit-learn, which its estimator checks test."""
     if given == expected:
         return
     now, then = Counter(given), Counter(expected)
-    unseen, missing = _written(
+    unseen, missing = _formatted(
         [label for label in now if label not in then], [label for label in then if label not in now]
     )
     lines = [f"View '{name}': The feature names should match those that were passed during fit."]
@@ -346,19 +361,19 @@ def _check_column_names(name: str, given: list[Any], expected: list[Any]) -> Non
     advice = "Select the columns of training by name, table[names]."
     if not unseen and not missing and now != then:
         repeated = [f"{label}: {now[label]}, at fit time {then[label]}" for label in now if now[label] != then[label]]
-        lines += ["Feature names that are there another number of times:", *_shortened(sorted(repeated))]
-        advice = "Give every column as often as it was there in fit."
+        lines += ["Feature names that occur a different number of times:", *_shortened(sorted(repeated))]
+        advice = "Pass every column as often as it occurred in fit."
     elif not unseen and not missing:
         lines += ["Feature names must be in the same order as they were in fit."]
     raise ViewError("\n".join([*lines, advice]))
 
 
-def _written(unseen: list[Any], missing: list[Any]) -> tuple[list[str], list[str]]:
-    """Write labels in order, text in quotes where a number would look like it."""
-    alike = {str(label) for label in unseen} & {str(label) for label in missing}
-    write = repr if alike else str
-    return sorted(write(label) for label in unseen), sorted(write(label) for label in missing)
+def _formatted(unseen: list[Any], missing: list[Any]) -> tuple[list[str], list[str]]:
+    """Return sorted labels as text, with quotes around text if a number would look the same."""
+    ambiguous = {str(label) for label in unseen} & {str(label) for label in missing}
+    as_text = repr if ambiguous else str
+    return sorted(as_text(label) for label in unseen), sorted(as_text(label) for label in missing)
 
 
 def _shortened(labels: list[str]) -> list[str]:
-    return [f"- {label}" for label in labels[:_MOST_NAMES]] + (["- ..."] if len(labels) > _MOST_NAMES else [])
+    return [f"- {label}" for label in labels[:_MAX_NAMES]] + (["- ..."] if len(labels) > _MAX_NAMES else [])
