@@ -14,7 +14,7 @@ from likelihoods import EXPERIMENTS
 from mathematics import EXPERIMENTS as MATHEMATICS
 from own_models import FITTED, SOURCES, Drawn, Labelled
 from running import measure
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 

@@ -8,7 +8,7 @@ from mvlvm.datasets import load
 from predicting_views import EXPERIMENTS, Halves, Patients, mfeat_gaps
 from running import measure
 from scoring import Units
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 from using_latents import cll_rows
 
 DIGITS = EXPERIMENTS[0].methods

@@ -9,7 +9,7 @@ from mvlvm.benchmarks.measurement import peak_memory
 from mvlvm.benchmarks.step_profile import log_log_slope, seconds_per_step
 from mvlvm.benchmarks.tasks import DataSpec, load_data, mnist_with_labels
 from mvlvm.errors import ViewError
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 
 def test_the_slope_is_the_power():

@@ -1,3 +1,5 @@
+"""The command `mvlvm bench`: measuring, resuming, merging and invalid input."""
+
 import json
 
 import pytest
@@ -11,7 +13,7 @@ def _bench(*arguments):
     return CliRunner().invoke(app, ["bench", *map(str, arguments)])
 
 
-def test_a_trial_measures_writes_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
+def test_quick_run_measures_writes_and_resumes(tmp_path, monkeypatch):
     out = tmp_path / "a folder" / "bench"
     arguments = [
         "--quick",
@@ -37,59 +39,59 @@ def test_a_trial_measures_writes_and_goes_on_where_it_stopped(tmp_path, monkeypa
     assert "| naive |" in page
     assert "digits-halves" in page
 
-    monkeypatch.setattr(session, "work", lambda task: pytest.fail("it was run again"))
+    monkeypatch.setattr(session, "work", lambda task: pytest.fail("the measurement was repeated"))
     assert _bench(*arguments).exit_code == 0
 
 
-def test_our_own_step_is_measured_beside_the_plain_one(tmp_path):
+def test_our_step_is_compared_with_the_naive_one(tmp_path):
     result = _bench("--quick", "--device", "cpu", "--only", "steps", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     methods = {json.loads(line)["task"]["method"] for line in (tmp_path / "speed.jsonl").read_text().splitlines()}
     assert methods == {"ours", "naive"}
 
 
-def test_an_interrupt_keeps_what_has_finished(tmp_path, monkeypatch):
-    asked = []
+def test_interrupt_keeps_finished_measurements(tmp_path, monkeypatch):
+    requested = []
 
     def interrupted(task):
-        asked.append(task)
-        if len(asked) == 2:
+        requested.append(task)
+        if len(requested) == 2:
             raise KeyboardInterrupt
         return {"status": "done", "numbers": {"seconds": 1.0, "seconds_per_step": 1.0, "peak_bytes": 1}, "note": ""}
 
     monkeypatch.setattr(session, "work", interrupted)
     result = _bench("--quick", "--device", "cpu", "--only", "steps", "--out", tmp_path)
     assert result.exit_code == 130
-    assert "What has finished is kept" in result.output
+    assert "Finished measurements are kept" in result.output
     assert len((tmp_path / "speed.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
-        (["--only", "speed"], "--only must name one of: steps"),
-        (["--method", "GPflow"], "--method must name one of: ours"),
+        (["--only", "speed"], "--only must be one of: steps"),
+        (["--method", "GPflow"], "--method must be one of: ours"),
         (["--device", "tpu"], "'auto', 'cpu' or 'cuda'"),
-        (["--merge", "nowhere.jsonl"], "which is no file"),
+        (["--merge", "nowhere.jsonl"], "which is not a file"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, arguments, words):
+def test_invalid_input_is_reported_with_exit_code_2(tmp_path, arguments, message):
     result = _bench("--quick", "--out", tmp_path, *arguments)
     assert result.exit_code == 2
-    assert words in result.output
+    assert message in result.output
     assert "Traceback" not in result.output
 
 
-def test_a_file_in_the_place_of_the_folder_is_bad_input(tmp_path):
+def test_file_in_place_of_the_output_folder_is_rejected(tmp_path):
     (tmp_path / "taken").write_text("")
     result = _bench("--quick", "--out", tmp_path / "taken")
     assert result.exit_code == 2
     assert "--out must be a folder" in result.output
 
 
-def test_cells_of_another_machine_are_merged_into_the_page(tmp_path):
+def test_results_of_another_machine_are_merged(tmp_path):
     _bench("--quick", "--device", "cpu", "--only", "peers", "--method", "PCA", "--out", tmp_path / "there")
     result = _bench("--quick", "--merge", tmp_path / "there" / "speed.jsonl", "--out", tmp_path / "here")
     assert result.exit_code == 0, result.output
-    assert "1 cells are new" in result.output
+    assert "1 new results" in result.output
     assert "| PCA |" in (tmp_path / "here" / "speed.md").read_text()

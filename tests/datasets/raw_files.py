@@ -1,4 +1,4 @@
-"""Raw files as the public homes of data sets give them, made from the converted ones."""
+"""Raw files in the formats of the public sources, created from the converted files."""
 
 import gzip
 import io
@@ -14,15 +14,15 @@ FOLDER = Path(os.environ.get("MVLVM_DATA") or "no data")
 
 
 def shared_arrays(file: str) -> dict[str, np.ndarray]:
-    """Give the arrays of a data set, or skip the test."""
+    """Return the arrays of a data file, or skip the test."""
     if not (FOLDER / file).exists():
-        pytest.skip(f"MVLVM_DATA does not name a folder with {file}")
+        pytest.skip(f"$MVLVM_DATA does not contain {file}")
     with np.load(FOLDER / file, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 def assert_same_arrays(path: Path, expected: Mapping[str, np.ndarray]) -> None:
-    """Hold a file against the arrays it should have: the same names, dtypes and values, NaN included."""
+    """Assert that a file contains exactly the expected arrays: names, dtypes and values, including NaN."""
     with np.load(path, allow_pickle=False) as archive:
         assert sorted(archive.files) == sorted(expected)
         for name, array in expected.items():
@@ -46,7 +46,7 @@ def tar_gz(members: Mapping[str, bytes]) -> bytes:
 
 
 def cifar_members(X: np.ndarray, y: np.ndarray, folder: str = "cifar-10-batches-bin") -> dict[str, bytes]:
-    """Cut images into the six batches of the binary archive; test comes first, as the order must not matter."""
+    """Split images into the six batches of the binary archive, test batch first, since the order must not matter."""
     records = np.concatenate([y[:, None], X.transpose(0, 3, 1, 2).reshape(len(X), -1)], axis=1).astype(np.uint8)
     names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
     batches = {name: part.tobytes() for name, part in zip(names, np.split(records, 6), strict=True)}
@@ -56,5 +56,16 @@ def cifar_members(X: np.ndarray, y: np.ndarray, folder: str = "cifar-10-batches-
 
 
 def files_under(folder: Path) -> dict[str, bytes]:
-    """Give every file under a folder with what it holds."""
+    """Return relative path -> contents of all files in a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def write_mnist(folder, n=40, seed=0):
+    """Write `mnist.npz` with `n` random images; return the (n, 28, 28) images."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    images = rng.integers(0, 256, (n, 28, 28), dtype=np.uint8)
+    np.savez_compressed(
+        folder / "mnist.npz", X=images, y=np.arange(n, dtype=np.uint8) % 10, n_train=np.int64(3 * n // 4)
+    )
+    return images

@@ -1,8 +1,8 @@
-"""Every file of the cache has a home, and something that vouches for its content."""
+"""Every cached file has a source and a means of verification."""
 
 import pytest
 
-from mvlvm.datasets.arrays import content_digest
+from mvlvm.datasets.convert import content_digest
 from mvlvm.datasets.sources import SOURCES
 from tests.datasets.raw_files import FOLDER
 
@@ -14,12 +14,12 @@ FILES = [
 ]  # fmt: skip
 
 
-def test_every_file_of_the_cache_has_a_source():
+def test_every_cached_file_has_a_source():
     assert sorted(SOURCES) == sorted(FILES)
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_source_can_be_visited_and_its_content_is_vouched_for(file):
+def test_every_source_has_a_web_page_and_a_checksum_or_digest(file):
     source = SOURCES[file]
     assert source.page.startswith(("https://", "http://"))
     if source.convert is None:
@@ -36,7 +36,7 @@ def test_every_source_can_be_visited_and_its_content_is_vouched_for(file):
 
 
 @pytest.mark.parametrize("file", [file for file, source in SOURCES.items() if source.digest])
-def test_the_digests_are_those_of_the_files_our_figures_were_measured_on(file):
+def test_digests_match_the_files_used_for_our_results(file):
     if not (FOLDER / file).exists():
-        pytest.skip(f"MVLVM_DATA does not name a folder with {file}")
+        pytest.skip(f"$MVLVM_DATA does not contain {file}")
     assert content_digest(FOLDER / file) == SOURCES[file].digest

@@ -7,7 +7,7 @@ import pytest
 from mvlvm import NGMVLVM, to_mudata
 from mvlvm.datasets import load
 from mvlvm.views import read
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 N_CELLS, N_GENES, N_PROTEINS = 500, 500, 49
 

@@ -6,7 +6,7 @@ import pytest
 from mvlvm import NGMVLVM
 from mvlvm.datasets import load
 from mvlvm.evaluation import nearest_neighbour_accuracy
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 # The defaults were chosen while looking at these seeds; docs/results/foundation.md has three that were not looked at.
 SEEDS = range(3)

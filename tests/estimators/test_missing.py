@@ -8,7 +8,7 @@ import mvlvm
 from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
 from mvlvm.evaluation import affine_r2
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 
 @pytest.fixture(scope="module")

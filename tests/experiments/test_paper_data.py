@@ -7,7 +7,7 @@ from mvlvm.datasets import Dataset
 from mvlvm.experiments import paper_data
 from mvlvm.experiments.cells import Effort
 from mvlvm.experiments.paper_data import PaperData, load_paper_data
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 LABELS = np.repeat([0, 1, 2], 20)
 

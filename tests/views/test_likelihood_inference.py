@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mvlvm import ViewError, datasets
-from mvlvm.datasets.registry import REGISTRY
+from mvlvm.datasets.loader import REGISTRY
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.views import as_views
 from mvlvm.views.likelihood_inference import check_support, infer_likelihood, resolve_likelihoods
 from mvlvm.views.sparse import is_sparse
-from tests.datasets.at_hand import need
+from tests.datasets.real_data import need
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 2))

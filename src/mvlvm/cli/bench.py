@@ -1,4 +1,4 @@
-"""`mvlvm bench`."""
+"""The `mvlvm bench` command."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from mvlvm.cli.failing import fail, interruptible, need_matplotlib
+from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
 
 if TYPE_CHECKING:
     from mvlvm.benchmarks.session import Session
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Experiments: steps, accuracy, quality, growth, peers, walltime, profile. Repeat the option, "
-                     "or separate by commas. All by default."),
+        typer.Option(help="Experiments: steps, accuracy, quality, growth, peers, walltime, profile. Repeatable, or "
+                     "comma-separated. Default: all."),
     ] = None,
-    method: Annotated[list[str] | None, typer.Option(help="Run these methods alone. Repeatable.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A trial of seconds, whose numbers mean nothing.")] = False,
+    method: Annotated[list[str] | None, typer.Option(help="Run only these methods. Repeatable.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A test run of seconds, without meaningful results.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[Path, typer.Option(help="Folder for cells, page and figures.")] = Path("bench"),
+    out: Annotated[Path, typer.Option(help="Output folder for results, page and figures.")] = Path("bench"),
     merge: Annotated[
-        list[Path] | None, typer.Option(help="Take over the cells of such files and run nothing. Repeatable.")
+        list[Path] | None, typer.Option(help="Merge the results of this file; runs nothing. Repeatable.")
     ] = None,
-    limit: Annotated[float | None, typer.Option(min=1, help="Seconds after which a method is stopped.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Run what has finished before, too.")] = False,
+    limit: Annotated[float | None, typer.Option(min=1, help="Time limit per method in seconds.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Repeat measurements that have already finished.")] = False,
 ) -> None:  # fmt: skip
-    """Measure seconds, memory and quality beside other libraries, and write a page. Goes on where it stopped."""
+    """Compare run time, memory and quality with other libraries, and write a page. Resumes an interrupted run."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
+        fail(f"--out must be a folder that can be created. Got {out}: {error.strerror}. Choose another folder.")
     need_matplotlib("The benchmark", "bench")
     from mvlvm.benchmarks.session import Session
 
     session, console = Session(out, trial=quick), Console()
-    with interruptible(f"The benchmark was interrupted. What has finished is kept in {session.file.path}."):
+    with interruptible(f"The benchmark was interrupted. Finished measurements are kept in {session.file.path}."):
         if merge:
             _merge(session, merge, console)
         else:
@@ -55,59 +55,59 @@ def bench(
 def _tasks(
     session: "Session", only: Sequence[str] | None, methods: Sequence[str] | None, device: str, limit: float | None
 ) -> "list[Task]":
-    """Give what is to be run, or end with what is wrong."""
+    """Return the tasks to run, or exit with a message if an option is invalid."""
     from mvlvm.benchmarks.peers import METHODS
     from mvlvm.benchmarks.plan import EXPERIMENTS, plan_for
     from mvlvm.records import choose_device
 
-    asked = [name.strip() for part in only or EXPERIMENTS for name in part.split(",")]
-    for what, given, known in (("--only", asked, EXPERIMENTS), ("--method", methods or [], METHODS)):
+    requested = [name.strip() for part in only or EXPERIMENTS for name in part.split(",")]
+    for option, given, known in (("--only", requested, EXPERIMENTS), ("--method", methods or [], METHODS)):
         for name in given:
             if name not in known:
-                fail(f"{what} must name one of: {', '.join(known)}. Got '{name}'.")
+                fail(f"{option} must be one of: {', '.join(known)}. Got '{name}'.")
     try:
         plan = plan_for(choose_device(device), trial=session.trial, limit_s=limit)
     except ValueError as error:
         fail(str(error))
-    return session.tasks(plan, asked, methods or [])
+    return session.tasks(plan, requested, methods or [])
 
 
 def _run(session: "Session", tasks: "Sequence[Task]", again: bool, console: Console) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bar:
-        shown = bar.add_task("Measuring", total=len(tasks))
+        progress = bar.add_task("Measuring", total=len(tasks))
 
-        def say(outcome: "Outcome") -> None:
+        def report(outcome: "Outcome") -> None:
             bar.console.print(_line(outcome), soft_wrap=True, highlight=False, markup=False)
-            bar.advance(shown)
+            bar.advance(progress)
 
-        session.run(tasks, say, again=again)
+        session.run(tasks, report, again=again)
 
 
 def _merge(session: "Session", files: Sequence[Path], console: Console) -> None:
     for path in files:
         if not path.is_file():
-            fail(f"--merge must name a file of cells, such as speed.jsonl. Got {path}, which is no file.")
-    console.print(f"{session.file.merge(files)} cells are new.")
+            fail(f"--merge must be a file of results, such as speed.jsonl. Got {path}, which is not a file.")
+    console.print(f"{session.file.merge(files)} new results.")
 
 
 def _line(outcome: "Outcome") -> str:
-    """Give an outcome in one line: what was measured, and its first numbers."""
+    """Format an outcome in one line: the task and its main results."""
     from mvlvm.records import duration, size
 
-    task, numbers, said = outcome.task, outcome.numbers, []
+    task, numbers, parts = outcome.task, outcome.numbers, []
     if "seconds_per_step" in numbers:
-        said.append(f"{duration(numbers['seconds_per_step'])} a step")
+        parts.append(f"{duration(numbers['seconds_per_step'])} per step")
     if "peak_bytes" in numbers:
-        said.append(size(numbers["peak_bytes"]))
+        parts.append(size(numbers["peak_bytes"]))
     if "accuracy" in numbers:
-        said.append(f"1-NN {100 * numbers['accuracy']:.1f} %")
+        parts.append(f"1-NN {100 * numbers['accuracy']:.1f} %")
     if "curve" in numbers:
-        said.append(f"1-NN up to {100 * max(p['quality'] for p in numbers['curve']):.1f} %")
+        parts.append(f"1-NN up to {100 * max(p['quality'] for p in numbers['curve']):.1f} %")
     if "seconds" in numbers:
-        said.append(f"{duration(numbers['seconds'])} in all")
-    found = ", ".join([*said, *([outcome.note] if outcome.note else [])])
-    return f"{task.experiment}, {task.method}, {task.case}: {outcome.status}{f', {found}' if found else ''}"
+        parts.append(f"{duration(numbers['seconds'])} in total")
+    summary = ", ".join([*parts, *([outcome.note] if outcome.note else [])])
+    return f"{task.experiment}, {task.method}, {task.case}: {outcome.status}{f', {summary}' if summary else ''}"
 
 
 def _print_claims(session: "Session", console: Console) -> None:
@@ -117,10 +117,10 @@ def _print_claims(session: "Session", console: Console) -> None:
     from mvlvm.benchmarks.speed_page import claim_rows
 
     rows = claim_rows(Results(session.file.read()))
-    table = Table("machine", "asked for", "measured", "holds")
-    for machine, asked, measured, holds in rows:
+    table = Table("machine", "target", "measured", "met")
+    for machine, target, measured, met in rows:
         if measured != "-":
-            table.add_row(machine, asked, measured, holds.replace("**", ""))
+            table.add_row(machine, target, measured, met.replace("**", ""))
     if table.row_count:
         console.print(table)
-    console.print(f"{len(rows) - table.row_count} of {len(rows)} promises were not measured.")
+    console.print(f"{len(rows) - table.row_count} of {len(rows)} targets were not measured.")

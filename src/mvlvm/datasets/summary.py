@@ -1,4 +1,4 @@
-"""What can be said of a data set in numbers: sizes, ranges, what is missing, classes."""
+"""Summary statistics of a data set: sizes, ranges, missing entries and class counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from mvlvm.datasets.dataset import Dataset
 
 @dataclass(frozen=True, kw_only=True)
 class ViewSummary:
-    """One view in numbers.
+    """Summary statistics of a view.
 
     Attributes:
-        name: of the view.
-        n_rows: samples.
-        n_columns: columns.
-        sparse: whether only the entries that are not zero are kept.
-        dtype: of the entries, as NumPy names it.
-        smallest: the smallest entry, the zeros of a sparse view among them; None where every entry is missing.
-        largest: the largest entry, likewise.
-        share_missing: of all entries, from 0 to 1.
-        n_rows_missing: rows of which nothing is known.
+        name: name of the view.
+        n_rows: number of samples.
+        n_columns: number of columns.
+        sparse: whether the view is a sparse matrix.
+        dtype: NumPy data type of the entries.
+        smallest: minimum, including the implicit zeros of a sparse view; None if all entries are missing.
+        largest: maximum, including the implicit zeros of a sparse view; None if all entries are missing.
+        share_missing: fraction of missing entries, between 0 and 1.
+        n_rows_missing: number of rows without any observed entry.
     """
 
     name: str
@@ -39,12 +39,12 @@ class ViewSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A data set in numbers.
+    """Summary statistics of a data set.
 
     Attributes:
-        views: one summary for every view, in order.
-        classes: class name -> samples; None where there are no labels.
-        n_unknown: samples whose class is not known.
+        views: one summary per view, in order.
+        classes: class name -> number of samples; None if there are no labels.
+        n_unknown: number of samples with an unknown class.
     """
 
     views: tuple[ViewSummary, ...]
@@ -53,7 +53,7 @@ class Summary:
 
 
 def summarise(data: Dataset) -> Summary:
-    """Count and measure; sparse views stay sparse.
+    """Compute the summary statistics of a data set; sparse views are not converted to dense ones.
 
     Example:
         >>> data = Dataset({"a": np.array([[1.0, np.nan], [np.nan, np.nan]])}, np.array([0, -1]), ("yes", "no"))
@@ -90,7 +90,7 @@ def _summarise_view(name: str, Y: Any) -> ViewSummary:
 
 
 def _sparse_entries(Y: Any) -> tuple[Shaped[np.ndarray, " E"], Int[np.ndarray, " N"]]:
-    """Give the stored entries, with a zero for those that are not, and how many of each row are missing."""
+    """Return the stored entries plus one zero for implicit ones, and the (N,) number of missing entries per row."""
     stored = Y.tocsr(copy=True)
     stored.sum_duplicates()
     row_of_entry = np.repeat(np.arange(Y.shape[0]), np.diff(stored.indptr))
@@ -100,7 +100,7 @@ def _sparse_entries(Y: Any) -> tuple[Shaped[np.ndarray, " E"], Int[np.ndarray, "
 
 
 def _range(values: Shaped[np.ndarray, "..."]) -> tuple[int | float | None, int | float | None]:
-    """Give the smallest and largest entry; fmin and fmax pass over NaN and need no copy."""
+    """Return minimum and maximum; fmin and fmax ignore NaN without copying the array."""
     if not values.size:
         return None, None
     low, high = (reduce(values, axis=None).item() for reduce in (np.fmin.reduce, np.fmax.reduce))

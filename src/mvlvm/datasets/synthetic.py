@@ -1,4 +1,4 @@
-"""Data made by a known process, so that what was learned can be held against the truth."""
+"""Simulated data with known ground truth: the S-curve of the paper, and views with shared and private factors."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,36 +9,40 @@ from sklearn.datasets import make_s_curve
 from torch import Tensor
 
 from mvlvm.checks import check_choice, check_integer, check_number
-from mvlvm.datasets.choosing import as_list
-from mvlvm.datasets.dataset import Dataset
-from mvlvm.datasets.entry import Entry
-from mvlvm.datasets.store import FileStore
+from mvlvm.datasets.cache import FileCache
+from mvlvm.datasets.dataset import Dataset, DatasetEntry
+from mvlvm.datasets.selection import as_list
 from mvlvm.kernels.gibbs import gibbs_kernel
 from mvlvm.kernels.stationary import rbf_kernel
 from mvlvm.linalg.cholesky import cholesky
 
 Kernel = Callable[[Float[Tensor, "N D"], Float[Tensor, "K D"]], Float[Tensor, "N K"]]
 
-# The kernels of App. D.1.1.
+# Kernels of App. D.1.1.
 TRUE_KERNELS: dict[str, Kernel] = {"rbf": rbf_kernel, "gibbs": gibbs_kernel}
+
+# Lengthscale for a single factor of unit variance; it is multiplied by the square root of the number of factors, the
+# rate at which distances grow. The functions are then nonlinear but rarely folded: a linear regression explains about
+# three quarters of their variance.
+_LENGTHSCALE = 2.0
 
 
 def s_curve(
-    store: FileStore, seed: int, *, kernels: Mapping[str, str] | Sequence[str] = ("rbf", "gibbs"),
+    cache: FileCache, seed: int, *, kernels: Mapping[str, str] | Sequence[str] = ("rbf", "gibbs"),
     n_samples: int = 500, n_features: int = 100, noise_std: float = 0.1,
 ) -> Dataset:  # fmt: skip
-    """Draw views of a two-dimensional S, each column a Gaussian process of the latent (App. D.1.1).
+    """Simulate views of S-shaped latents, each column a draw from a Gaussian process (App. D.1.1).
 
-    The truth holds the "latents", ordered along the curve, the "angle" at which each lies, in radians from the middle,
-    and the "kernels", the true kernel matrix of each view.
+    `truth` contains "latents", the (N, 2) latents ordered along the curve, "angle", their (N,) positions on the curve
+    in radians from the centre, and "kernels", the true (N, N) kernel matrix of each view.
 
     Args:
-        store: not used; no file is read.
-        seed: of all draws.
-        kernels: "rbf" or "gibbs" for every view: a list, whose views are named view1, view2, ..., or a dict.
-        n_samples: N.
-        n_features: columns of every view, M.
-        noise_std: standard deviation of the noise added to every entry.
+        cache: unused; no file is read.
+        seed: seed of the simulation.
+        kernels: kernel of each view, "rbf" or "gibbs", as a list (views are named view1, view2, ...) or a dict.
+        n_samples: number of rows, N.
+        n_features: number of columns of each view, M.
+        noise_std: standard deviation of the additive noise.
     """
     named = _named_kernels(kernels)
     check_integer(n_samples, "n_samples", at_least=2)
@@ -49,7 +53,7 @@ def s_curve(
         X, angle = _flat_s(n_samples, rng)
         latents = torch.as_tensor(X)
         grams = {view: TRUE_KERNELS[kernel](latents, latents) for view, kernel in named.items()}
-    except (RuntimeError, ValueError) as error:  # how torch and NumPy say that
+    except (RuntimeError, ValueError) as error:  # raised by torch and NumPy if memory is exhausted
         raise MemoryError(f"kernel matrices of {n_samples} x {n_samples} do not fit into memory") from error
     return Dataset(
         {view: _draw_columns(K, n_features, noise_std, rng) for view, K in grams.items()},
@@ -63,20 +67,22 @@ def _named_kernels(kernels: Mapping[str, str] | Sequence[str]) -> dict[str, str]
     else:
         named = {f"view{i}": name for i, name in enumerate(as_list(kernels, "kernels"), 1)}
     if not named:
-        raise ValueError("kernels must name the kernel of at least one view. Got none. Give ['rbf', 'gibbs'].")
+        raise ValueError(
+            "kernels must specify the kernel of at least one view. Got none. Use, for example, ['rbf', 'gibbs']."
+        )
     for view in named:
         if not isinstance(view, str):
-            raise ValueError(f"kernels must have texts as the names of views. Got {view!r}.")
+            raise ValueError(f"kernels must have strings as view names. Got {view!r}.")
     for kernel in named.values():
         check_choice(kernel, "kernels", tuple(TRUE_KERNELS))
     return named
 
 
 def _flat_s(n_samples: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, "N 2"], Float[np.ndarray, " N"]]:
-    """Draw points on an S whose two coordinates have unit variance, like the latent's prior."""
+    """Draw points on an S-shaped curve; both coordinates have unit variance, like the prior of the latents."""
     space, angle = make_s_curve(n_samples, random_state=int(rng.integers(2**31)))
     order = np.argsort(angle)
-    X = space[order][:, [0, 2]]  # scikit-learn's S is a sheet; its second coordinate is the width
+    X = space[order][:, [0, 2]]  # drop the second coordinate, the width of scikit-learn's S-shaped sheet
     return X / X.std(axis=0), angle[order]
 
 
@@ -88,17 +94,114 @@ def _draw_columns(
     return cholesky(K).numpy() @ signal + noise_std * noise
 
 
+def shared_private(
+    cache: FileCache, seed: int, *, n_samples: int = 300, n_features: int = 20, n_shared: int = 1, n_private: int = 1,
+    noise_std: float = 0.1,
+) -> Dataset:  # fmt: skip
+    """Simulate two views, "a" and "b", with shared and view-specific (private) factors.
+
+    `truth` contains "shared", the (N, n_shared) shared factors, and "private", the (N, n_private) factors of each view.
+
+    Args:
+        cache: unused; no file is read.
+        seed: seed of the simulation.
+        n_samples: number of rows, N.
+        n_features: number of columns of each view, M.
+        n_shared: number of shared factors.
+        n_private: number of private factors of each view.
+        noise_std: standard deviation of the additive noise.
+    """
+    n_samples = check_integer(n_samples, "n_samples", at_least=2)
+    check_integer(n_features, "n_features", at_least=1)
+    check_integer(n_shared, "n_shared", at_least=1)
+    check_integer(n_private, "n_private", at_least=0)
+    check_number(noise_std, "noise_std", positive=False)
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((n_samples, n_shared))
+    private = {view: rng.standard_normal((n_samples, n_private)) for view in ("a", "b")}
+    factors_of = {view: np.hstack([shared, own]) for view, own in private.items()}
+    return Dataset(
+        {view: _smooth_functions(Z, n_features, noise_std, rng) for view, Z in factors_of.items()},
+        truth={"shared": shared, "private": private},
+    )
+
+
+def factors(
+    cache: FileCache, seed: int, *, n_factors: int = 5, n_samples: int = 300, n_features: int = 40,
+    noise_std: float = 0.1,
+) -> Dataset:  # fmt: skip
+    """Simulate two views of the same known number of factors.
+
+    `truth` contains "latents", the (N, n_factors) factors.
+
+    Args:
+        cache: unused; no file is read.
+        seed: seed of the simulation.
+        n_factors: number of factors.
+        n_samples: number of rows, N.
+        n_features: number of columns of each view, M.
+        noise_std: standard deviation of the additive noise.
+    """
+    check_integer(n_factors, "n_factors", at_least=1)
+    n_samples = check_integer(n_samples, "n_samples", at_least=2)
+    check_integer(n_features, "n_features", at_least=1)
+    check_number(noise_std, "noise_std", positive=False)
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n_samples, n_factors))
+    return Dataset(
+        {view: _smooth_functions(Z, n_features, noise_std, rng) for view in ("a", "b")}, truth={"latents": Z}
+    )  # fmt: skip
+
+
+def _smooth_functions(
+    Z: Float[np.ndarray, "N K"], n_features: int, noise_std: float, rng: np.random.Generator
+) -> Float[np.ndarray, "N M"]:
+    """Draw (N, M) columns from a Gaussian process of the factors with an RBF kernel, plus noise."""
+    latents = torch.as_tensor(Z / (_LENGTHSCALE * Z.shape[1] ** 0.5))
+    signal, noise = rng.standard_normal((2, len(Z), n_features))
+    try:
+        K = rbf_kernel(latents, latents)
+    except RuntimeError as error:  # raised by torch if memory is exhausted
+        raise MemoryError(f"kernel matrices of {len(Z)} x {len(Z)} do not fit into memory") from error
+    return cholesky(K).numpy() @ signal + noise_std * noise
+
+
 ENTRIES = {
-    "s-curve": Entry(
-        recipe=s_curve,
+    "s-curve": DatasetEntry(
+        loader=s_curve,
         views=("view1", "view2"),
         labelled=False,
         simulated=True,
         description=(
             "Views of an S-shaped latent curve, each column a draw of a Gaussian process with an RBF or a Gibbs "
-            "kernel, plus noise. The true latents and kernels are known. Drawn anew by random_state."
+            "kernel, plus noise. The true latents and kernels are known. Simulated on loading, depending on "
+            "random_state."
         ),
-        origin="Made here after App. D.1.1 of the paper, on scikit-learn's make_s_curve scaled to unit variance.",
+        origin="Simulated following App. D.1.1 of the paper, with scikit-learn's make_s_curve scaled to unit variance.",
+        licence="Free.",
+    ),
+    "shared-private": DatasetEntry(
+        loader=shared_private,
+        views=("a", "b"),
+        labelled=False,
+        simulated=True,
+        description=(
+            "Two views that are smooth functions of shared and private factors, plus noise. The true factors are "
+            "known. Simulated on loading, depending on random_state."
+        ),
+        origin="Simulated: every column is a draw from a Gaussian process with an RBF kernel.",
+        licence="Free.",
+    ),
+    "factors": DatasetEntry(
+        loader=factors,
+        views=("a", "b"),
+        labelled=False,
+        simulated=True,
+        description=(
+            "Two views that are smooth functions of a known number of factors, plus noise. The true factors are known. "
+            "Simulated on loading, depending on random_state."
+        ),
+        origin="Simulated: every column is a draw from a Gaussian process with an RBF kernel.",
         licence="Free.",
     ),
 }
