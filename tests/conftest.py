@@ -2,7 +2,7 @@ import jaxtyping
 import pytest
 import torch
 
-# On a busy machine with few cores one thread is the fastest, and sums are always taken in the same order.
+# One thread is fastest on a busy machine with few cores, and makes the order of summation deterministic.
 torch.set_num_threads(1)
 
 
@@ -13,7 +13,7 @@ def generator():
 
 @pytest.fixture
 def no_type_checks():
-    """Meet wrong types as a user does, without the run-time type checks of the test suite."""
+    """Disable the run-time type checks of the test suite, so that wrong types reach the code as they do for users."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,4 +1,4 @@
-"""Random spectral densities, and draws from them."""
+"""Random spectral densities, and samples from them."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ def normal(shape, generator):
 
 
 def random_mixture(Q, D, generator, *, rho=None):
-    """A mixture with mu1 != mu2 and sigma1 well below sigma2; rho is near the given number, or anywhere."""
+    """Return a mixture with mu1 != mu2 and sigma1 well below sigma2; rho is near the given number, or random."""
     return BivariateMixture(
         alpha=uniform(0.3, 1, (Q,), generator),
         mu1=normal((Q, D), generator),
@@ -42,5 +42,5 @@ def draw_points(density, n_points, generator, sample=two_step_sample):
 
 
 def as_arrays(density):
-    """The density as the oracles read it."""
+    """Return the parameters of a density as NumPy arrays, for the oracles."""
     return SimpleNamespace(**{name: value.numpy() for name, value in vars(density).items()})

@@ -1,6 +1,6 @@
-"""Slow and obvious: every quantity straight from its definition, in NumPy. Imports nothing of mvlvm.
+"""Reference implementations: every quantity directly from its definition, in NumPy, without importing mvlvm.
 
-A `density` is anything with the arrays alpha (Q), mu1, mu2, sigma1, sigma2 (Q x D) and rho (Q).
+A `density` is any object with the arrays alpha (Q), mu1, mu2, sigma1, sigma2 (Q x D) and rho (Q).
 """
 
 import math
@@ -33,7 +33,7 @@ def mixture_log_density(density, w1, w2):
 
 
 def ngsm_by_quadrature(x, y, density):
-    """The kernel as the expectation of four cosines under a bivariate normal; D = 1, so x and y are numbers."""
+    """Return the kernel as the expectation of four cosines under a bivariate normal; D = 1, so x and y are numbers."""
     nodes, weights = standard_normal_quadrature()
     z1, z2 = np.meshgrid(nodes, nodes, indexing="ij")
     total = 0.0
@@ -47,7 +47,7 @@ def ngsm_by_quadrature(x, y, density):
 
 
 def ngsm_by_projection(x, y, density):
-    """The kernel in any D: each of the four phases is a normal number, whose cosine is averaged by quadrature."""
+    """Return the kernel for any D: each of the four phases is normal, and its cosine is averaged by quadrature."""
     nodes, weights = standard_normal_quadrature()
     zero = np.zeros_like(x)
     phases = [np.concatenate(c) for c in ((x, -y), (-y, x), (x - y, zero), (zero, x - y))]
@@ -65,7 +65,7 @@ def standard_normal_quadrature():
 
 
 def ngsm_diagonal(x, density):
-    """k(x, x) = 1/2 sum_q alpha_q [1 + exp(-x'(S1 + S2 - 2 Sc)x / 2) cos((mu1 - mu2)'x)]."""
+    """Return k(x, x) = 1/2 sum_q alpha_q [1 + exp(-x'(S1 + S2 - 2 Sc)x / 2) cos((mu1 - mu2)'x)]."""
     total = 0.0
     for q, alpha in enumerate(density.alpha):
         _, covariance = component_mean_and_covariance(density, q)
@@ -98,7 +98,7 @@ def paper_lengthscale(x):
 
 
 def printed_bivariate_sm(x, y, density):
-    """[eq:kernel_BSM_1] as printed, for any deviations and correlations."""
+    """Return [eq:kernel_BSM_1] as printed, for any standard deviations and correlations."""
     total = 0.0
     for q, alpha in enumerate(density.alpha):
         _, covariance = component_mean_and_covariance(density, q)
@@ -115,7 +115,7 @@ def gram(kernel, X1, X2):
 
 
 def printed_features(X, w1, w2, alpha):
-    """Thm 2 and 3 as printed: 1/2 sqrt(alpha_q / P) [cos w1'x + cos w2'x; sin w1'x + sin w2'x], mixture by mixture."""
+    """Return Thm 2 and 3 as printed, 1/2 sqrt(alpha_q / P) [cos w1'x + cos w2'x; sin w1'x + sin w2'x], by component."""
     n_points = w1.shape[1]
     blocks = []
     for q in range(len(alpha)):
@@ -126,7 +126,7 @@ def printed_features(X, w1, w2, alpha):
 
 
 def printed_error_bound(error, K, alpha, n_points):
-    """The right hand side of Thm 4."""
+    """Return the right-hand side of Thm 4."""
     N, Q, L = len(K), len(alpha), 2 * n_points
     C = math.sqrt(sum(a**2 for a in alpha))
     K_norm = np.linalg.svd(K, compute_uv=False)[0]
@@ -138,7 +138,7 @@ def view_log_density(Y, covariance):
 
 
 def view_log_density_by_svd(Y, Phi, s):
-    """The log density of a view under Phi Phi' + s I, without a difference of large numbers at any s."""
+    """Return the log density of a view under Phi Phi' + s I, without cancellation at any s."""
     (N, M), (U, singular_values, _) = Y.shape, np.linalg.svd(Phi, full_matrices=False)
     inside, variances = U.T @ Y, singular_values**2 + s
     outside = Y - U @ inside
@@ -148,30 +148,31 @@ def view_log_density_by_svd(Y, Phi, s):
 
 
 def printed_woodbury_inverse(Phi, s):
-    """App. C.2 as printed, with the product inside the identity read as Phi' Phi, the only one that fits."""
+    """Return App. C.2 as printed, with the product in the identity read as Phi' Phi, the only one of matching size."""
     N, F = Phi.shape
     return (np.eye(N) - Phi @ np.linalg.inv(np.eye(F) + Phi.T @ Phi) @ Phi.T) / s
 
 
 def diagonal_normal_kl(mean, std):
-    """KL(N(mean, std^2) || N(0, 1)), summed over all entries."""
+    """Return KL(N(mean, std^2) || N(0, 1)), summed over all entries."""
     return sum(0.5 * (s**2 + m**2 - 1) - math.log(s) for m, s in zip(mean.ravel(), std.ravel(), strict=True))
 
 
 def gp_posterior(K, K_cross, K_new, Y, noise_variance):
-    """The textbook mean and function variance of Gaussian process regression."""
+    """Return the textbook mean and function variance of Gaussian process regression."""
     solve = np.linalg.solve(K + noise_variance * np.eye(len(K)), K_cross.T)
     return solve.T @ Y, np.diag(K_new - K_cross @ solve)
 
 
 def factor_analysis(y, loadings, offset, noise_variance, tempering=1.0):
-    """The latent of one row under y = W x + b + noise, x ~ N(0, I), with the likelihood to the power `tempering`.
+    """Return posterior mean, posterior covariance and log evidence of the latent x of one row.
 
-    Gives the posterior's mean and covariance and the log evidence. N(y; f, s)^t is N(y; f, s / t) but for a factor.
+    The model is y = W x + b + noise, x ~ N(0, I), with the likelihood raised to the power `tempering`. Up to a factor,
+    N(y; f, s)^t is N(y; f, s / t).
     """
-    seen = ~np.isnan(y)
-    W, residual, noise = loadings[seen], (y - offset)[seen], np.diag(noise_variance[seen] / tempering)
+    observed = ~np.isnan(y)
+    W, residual, noise = loadings[observed], (y - offset)[observed], np.diag(noise_variance[observed] / tempering)
     covariance = np.linalg.inv(np.eye(W.shape[1]) + W.T @ np.linalg.solve(noise, W))
-    factor = 0.5 * ((1 - tempering) * np.log(2 * math.pi * noise_variance[seen]) - math.log(tempering)).sum()
+    factor = 0.5 * ((1 - tempering) * np.log(2 * math.pi * noise_variance[observed]) - math.log(tempering)).sum()
     log_evidence = normal_log_density(residual, np.zeros(len(residual)), W @ W.T + noise) + factor
     return covariance @ W.T @ np.linalg.solve(noise, residual), covariance, log_evidence

@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 
-def test_the_import_of_the_package_is_enough_to_name_its_rooms():
+def test_importing_the_package_makes_its_subpackages_available():
     code = (
         "import mvlvm\n"
         "mvlvm.datasets.load('digits-halves'), mvlvm.views.read, mvlvm.evaluation.affine_r2, mvlvm.plots.write\n"

@@ -7,7 +7,8 @@ from mvlvm.parameters import correlation, positive, raw_positive
 @pytest.mark.parametrize("value", [1e-8, 1e-3, 0.1, 1.0, 19.0, 21.0, 1e3])
 def test_raw_positive_inverts_positive(value):
     raw = torch.tensor(raw_positive(value), dtype=torch.float64)
-    assert positive(raw).item() == pytest.approx(value, rel=1e-8)  # torch cuts softplus at 20, where exp(-20) = 2e-9
+    # beyond 20 torch replaces softplus by the identity, with an error of exp(-20) = 2e-9
+    assert positive(raw).item() == pytest.approx(value, rel=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -19,12 +20,12 @@ def test_constraints_hold_for_every_raw_value(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("raw", [-50.0, -9.0, 9.0, 50.0])
-def test_gradient_of_the_second_sampling_step_stays_finite_at_full_correlation(raw, dtype):
+def test_gradient_of_the_second_sampling_step_is_finite_at_full_correlation(raw, dtype):
     raw = torch.tensor(raw, dtype=dtype, requires_grad=True)
     (1 - correlation(raw) ** 2).sqrt().backward()
     assert torch.isfinite(raw.grad)
 
 
-def test_correlation_follows_the_hyperbolic_tangent():
+def test_correlation_matches_the_hyperbolic_tangent():
     raw = torch.linspace(-3, 3, 13, dtype=torch.float64)
     torch.testing.assert_close(correlation(raw), torch.tanh(raw), rtol=1.1e-6, atol=0.0)

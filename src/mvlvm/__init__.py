@@ -31,28 +31,31 @@ __all__ = [
     "to_mudata",
 ]
 
-_ROOMS = ("baselines", "datasets", "evaluation", "evidence", "kernels", "plots", "spectral", "views")
+_SUBPACKAGES = ("baselines", "datasets", "evaluation", "evidence", "kernels", "plots", "spectral", "views")
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Give the fitted estimator that `save` wrote. Its tensors are on the CPU.
+    """Load a fitted estimator that `save` wrote.
 
     Args:
-        path: the file, or the folder it was saved into.
+        path: the file, or the folder in which it was saved.
+
+    Returns:
+        The fitted estimator, with its tensors on the CPU.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+        FileNotFoundError: the file does not exist.
+        ModelFileError: the file is not a saved model, is damaged, or has a newer format.
     """
     return importlib.import_module(f"{__name__}.baselines").load(path)
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a room when it is first named, so that `import mvlvm` is enough and stays quick."""
-    if name in _ROOMS:
+    """Import a subpackage on first access, so that `import mvlvm` suffices and stays fast."""
+    if name in _SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS]
+    return [*__all__, *_SUBPACKAGES]

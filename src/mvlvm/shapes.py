@@ -1,12 +1,12 @@
-"""The axis letters used in every shape annotation, and the names of recurring shapes.
+"""Axis letters of the shape annotations, and names of recurring shapes.
 
 | letter | axis |
 |---|---|
 | N, K | samples; a second set of samples |
 | D | latent dimensions |
 | M | columns of one view |
-| Q | mixtures of a spectral density |
-| P | spectral points per mixture |
+| Q | mixture components of a spectral density |
+| P | spectral points per mixture component |
 | F | random features of a view, F = 2 P Q |
 """
 

@@ -4,13 +4,13 @@ from torch.distributions import MultivariateNormal
 
 from mvlvm.errors import NumericalError
 from mvlvm.evidence import exact_log_evidence, log_evidence
-from mvlvm.evidence.collapsed import TruncatedColumns, evaluate
-from mvlvm.linalg import cholesky as lowrank
+from mvlvm.evidence.collapsed import TruncatedColumns, evidence_gradients
+from mvlvm.linalg import cholesky
 from mvlvm.spectral import random_features
 from tests import oracles
 from tests.mixtures import draw_points, normal, random_mixture
 
-# Both sides of F = N, and the seam itself.
+# F < N, F = N and F > N.
 SIZES = [(12, 5), (9, 8), (8, 8), (8, 9), (5, 12)]
 
 
@@ -26,15 +26,15 @@ def test_evidence_is_the_normal_log_density_of_all_columns(problem):
     torch.testing.assert_close(log_evidence(Y, Phi, s), expected, rtol=1e-8, atol=0.0)
 
 
-def test_evidence_is_the_oracles(problem):
+def test_evidence_matches_the_oracle(problem):
     Y, Phi, s = problem
     expected = oracles.view_log_density(Y.numpy(), covariance(Phi, s).numpy())
     assert log_evidence(Y, Phi, s).item() == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("noise_variance", [1e-2, 1e-4, 1e-6, 1e-8])
-@pytest.mark.parametrize("noisy", [True, False], ids=["noisy view", "view without noise"])
-def test_evidence_and_its_slope_hold_at_small_noise(noise_variance, noisy, generator):
+@pytest.mark.parametrize("noisy", [True, False], ids=["noisy view", "noise-free view"])
+def test_evidence_and_noise_gradient_are_accurate_at_small_noise(noise_variance, noisy, generator):
     density = random_mixture(2, 2, generator)
     Phi = random_features(normal((400, 2), generator), draw_points(density, 25, generator), density.alpha)
     Y = Phi @ normal((Phi.shape[1], 5), generator) + noisy * normal((400, 5), generator)
@@ -45,36 +45,36 @@ def test_evidence_and_its_slope_hold_at_small_noise(noise_variance, noisy, gener
         for factor in (1, 1 + 1e-4, 1 - 1e-4)
     )
     assert value.item() == pytest.approx(expected, rel=1e-8)
-    (slope,) = torch.autograd.grad(value, s)
-    # the central difference is off by about the square of its relative step
-    assert slope.item() == pytest.approx((above - below) / (2e-4 * noise_variance), rel=1e-5)
+    (grad_s,) = torch.autograd.grad(value, s)
+    # the error of the central difference is about the square of its relative step
+    assert grad_s.item() == pytest.approx((above - below) / (2e-4 * noise_variance), rel=1e-5)
 
 
-def test_evidence_is_the_exact_one_of_the_feature_gram(problem):
+def test_evidence_matches_exact_evidence_of_the_feature_gram(problem):
     Y, Phi, s = problem
     torch.testing.assert_close(log_evidence(Y, Phi, s), exact_log_evidence(Y, Phi @ Phi.T, s), rtol=1e-10, atol=0.0)
 
 
-def test_both_sides_agree_in_value_and_gradients(problem):
+def test_woodbury_and_dense_factorisations_agree_in_value_and_gradients(problem):
     Y, Phi, s = problem
-    sides = [factor(Phi, s) for factor in (lowrank.factor_woodbury, lowrank.factor_dense)]
-    one, other = (evaluate(K, K.inverse_features(), K.solve(Y), s) for K in sides)
+    covariances = [factor(Phi, s) for factor in (cholesky.factor_woodbury, cholesky.factor_dense)]
+    one, other = (evidence_gradients(K, K.inverse_features(), K.solve(Y), s) for K in covariances)
     torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_smaller_side_is_inverted(problem, monkeypatch):
+def test_the_smaller_matrix_is_factored(problem, monkeypatch):
     sizes = []
-    original = lowrank.factor
-    monkeypatch.setattr(lowrank, "factor", lambda A: sizes.append(len(A)) or original(A))
+    original = cholesky.factor
+    monkeypatch.setattr(cholesky, "factor", lambda A: sizes.append(len(A)) or original(A))
     log_evidence(*problem)
     assert sizes == [min(problem[1].shape)]
 
 
-def test_gradient_is_that_of_finite_differences(problem):
+def test_gradient_matches_finite_differences(problem):
     assert torch.autograd.gradcheck(log_evidence, [value.clone().requires_grad_() for value in problem])
 
 
-def test_gradient_with_truncated_columns_is_that_of_finite_differences(problem):
+def test_gradient_with_truncated_columns_matches_finite_differences(problem):
     """Truncated columns enter the evidence, and its gradient with respect to the noise, on both sides of F = N."""
     Y, Phi, s = problem
     assert torch.autograd.gradcheck(
@@ -89,7 +89,7 @@ def test_gradient_obeys_the_chain_rule(problem):
     assert torch.autograd.gradcheck(squared, [value.clone().requires_grad_() for value in problem])
 
 
-def test_gradient_is_that_of_autograd_through_the_exact_evidence(problem):
+def test_gradient_matches_autograd_through_the_exact_evidence(problem):
     inputs = [value.clone().requires_grad_() for value in problem]
     Y, Phi, s = inputs
     fast = torch.autograd.grad(log_evidence(Y, Phi, s), inputs)
@@ -97,13 +97,13 @@ def test_gradient_is_that_of_autograd_through_the_exact_evidence(problem):
     torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-9)
 
 
-def test_rotating_the_columns_of_the_view_changes_nothing(problem, generator):
+def test_evidence_is_invariant_under_rotation_of_the_columns(problem, generator):
     Y, Phi, s = problem
     rotation = torch.linalg.qr(normal((3, 3), generator)).Q
     torch.testing.assert_close(log_evidence(Y @ rotation, Phi, s), log_evidence(Y, Phi, s), rtol=1e-12, atol=0.0)
 
 
-def test_gradients_have_the_precision_of_what_they_belong_to(problem):
+def test_gradients_have_the_dtype_of_their_inputs(problem):
     Y, Phi, s = problem
     inputs = Y.clone().requires_grad_(), Phi.float().requires_grad_(), s.float().requires_grad_()
     value = log_evidence(*inputs)
@@ -111,25 +111,25 @@ def test_gradients_have_the_precision_of_what_they_belong_to(problem):
     assert [g.dtype for g in torch.autograd.grad(value, inputs)] == [torch.float64, torch.float32, torch.float32]
 
 
-def test_second_differentiation_is_refused(problem):
+def test_second_derivative_raises_an_error(problem):
     Y, Phi, s = problem
     with pytest.raises(RuntimeError, match="differentiated once"):
         second_derivative(lambda Phi: log_evidence(Y, Phi, s), Phi)
 
 
-def test_second_differentiation_through_the_features_is_refused(problem):
+def test_second_derivative_through_the_features_raises_an_error(problem):
     Y, Phi, s = problem
     with pytest.raises(RuntimeError, match="differentiated once"):
         second_derivative(lambda X: log_evidence(Y, torch.sin(X), s), Phi)
 
 
 @pytest.mark.parametrize("noise_variance", [1.0, 1e-2])
-def test_float32_features_cost_no_more_than_a_hundred_thousandth(noise_variance, generator):
+def test_float32_features_change_the_evidence_by_at_most_1e_5(noise_variance, generator):
     Y, Phi, s = large_problem(noise_variance, generator)
     torch.testing.assert_close(log_evidence(Y, Phi.float(), s), log_evidence(Y, Phi, s), rtol=1e-5, atol=0.0)
 
 
-def test_features_that_are_not_finite_are_refused(problem):
+def test_non_finite_features_raise_an_error(problem):
     Y, Phi, s = problem
     Phi = Phi.clone()
     Phi[0, 0] = float("nan")
@@ -148,7 +148,7 @@ def covariance(Phi, s):
 
 
 def large_problem(noise_variance, generator):
-    """A view of 10,000 rows drawn from the model, with 100 features."""
+    """Return a view of 10,000 rows sampled from the model, with 100 features."""
     density, X = random_mixture(2, 2, generator), normal((10_000, 2), generator)
     Phi = random_features(X, draw_points(density, 25, generator), density.alpha)
     Y = Phi @ normal((100, 20), generator) + noise_variance**0.5 * normal((10_000, 20), generator)

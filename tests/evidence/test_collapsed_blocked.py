@@ -20,16 +20,16 @@ PLANS = [
 
 
 class Problem:
-    """Latents, frequencies, noise and a view, all of which can be differentiated by."""
+    """Latents, frequencies and noise, with gradients, and a view."""
 
-    def __init__(self, generator, *, tied=False, weighed=False, dtype=torch.float64, noise=0.3, n=N):
+    def __init__(self, generator, *, tied=False, weighted=False, dtype=torch.float64, noise=0.3, n=N):
         self.X = normal((n, D), generator).to(dtype).requires_grad_()
         self.carrier = normal((K, D), generator).to(dtype).requires_grad_()
         self.envelope = None if tied else normal((K, D), generator).to(dtype).requires_grad_()
         self.amplitude = (0.2 + 0.3 * normal((K,), generator).abs()).to(dtype).requires_grad_()
         self.noise = torch.tensor(noise, dtype=torch.float64, requires_grad=True)
         self.Y = normal((n, M), generator)
-        self.scale = normal((n,), generator).abs().to(dtype) if weighed else None
+        self.scale = normal((n,), generator).abs().to(dtype) if weighted else None
 
     @property
     def frequencies(self):
@@ -40,11 +40,11 @@ class Problem:
         return [t for t in (self.X, self.carrier, self.envelope, self.amplitude, self.noise) if t is not None]
 
     def features(self):
-        height = self.amplitude if self.scale is None else self.amplitude * self.scale[:, None]
+        envelope = self.amplitude if self.scale is None else self.amplitude * self.scale[:, None]
         if self.envelope is not None:
-            height = height * torch.cos(self.X @ self.envelope.T)
-        carrier = self.X @ self.carrier.T
-        return torch.cat([height * torch.cos(carrier), height * torch.sin(carrier)], dim=1)
+            envelope = envelope * torch.cos(self.X @ self.envelope.T)
+        phase = self.X @ self.carrier.T
+        return torch.cat([envelope * torch.cos(phase), envelope * torch.sin(phase)], dim=1)
 
     def target(self):
         return Target(self.Y, M, self.Y.square().sum().item(), 0.0, self.scale)
@@ -56,7 +56,7 @@ def ours(problem, plan, target=None):
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-def test_evidence_is_the_normal_log_density_whatever_the_blocks(plan, generator):
+def test_evidence_is_the_normal_log_density_for_any_block_plan(plan, generator):
     problem = Problem(generator)
     Phi = problem.features().detach()
     covariance = (Phi @ Phi.T + problem.noise.detach() * torch.eye(N, dtype=torch.float64)).numpy()
@@ -66,26 +66,26 @@ def test_evidence_is_the_normal_log_density_whatever_the_blocks(plan, generator)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-@pytest.mark.parametrize(("tied", "weighed"), [(False, False), (True, False), (False, True)])
-def test_slopes_are_those_through_the_features(plan, tied, weighed, generator):
-    problem = Problem(generator, tied=tied, weighed=weighed)
+@pytest.mark.parametrize(("tied", "weighted"), [(False, False), (True, False), (False, True)])
+def test_gradients_match_those_through_the_features(plan, tied, weighted, generator):
+    problem = Problem(generator, tied=tied, weighted=weighted)
     expected = torch.autograd.grad(log_evidence(problem.Y, problem.features(), problem.noise), problem.inputs)
-    for slope, right in zip(torch.autograd.grad(ours(problem, plan), problem.inputs), expected, strict=True):
-        torch.testing.assert_close(slope, right, rtol=1e-9, atol=1e-11)
+    for gradient, right in zip(torch.autograd.grad(ours(problem, plan), problem.inputs), expected, strict=True):
+        torch.testing.assert_close(gradient, right, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_views_that_share_memory_do_not_disturb_each_other(keep, generator):
+def test_views_that_share_a_workspace_do_not_interfere(keep, generator):
     problems, plan = [Problem(generator), Problem(generator, n=33)], BlockPlan(17, keep=keep, exact=False)
     alone = [torch.autograd.grad(ours(p, BlockPlan(17, keep=keep, exact=False)), p.inputs) for p in problems]
-    values = [ours(problem, plan) for problem in problems]  # both forwards, before either goes back
+    values = [ours(problem, plan) for problem in problems]  # both forward passes before either backward pass
     for problem, value, expected in zip(problems, values, alone, strict=True):
-        for slope, right in zip(torch.autograd.grad(value, problem.inputs), expected, strict=True):
-            assert torch.equal(slope, right)
+        for gradient, right in zip(torch.autograd.grad(value, problem.inputs), expected, strict=True):
+            assert torch.equal(gradient, right)
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_slopes_are_finite_differences(exact, generator):
+def test_gradients_match_finite_differences(exact, generator):
     problem = Problem(generator, n=20)
     plan = BlockPlan(9, exact=exact)
 
@@ -96,19 +96,19 @@ def test_slopes_are_finite_differences(exact, generator):
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6, 1e-8])
-def test_exact_evidence_holds_at_small_noise_with_float32_features(noise, generator):
+def test_exact_evidence_is_accurate_at_small_noise_with_float32_features(noise, generator):
     problem = Problem(generator, dtype=torch.float32, noise=noise, n=400)
     with torch.no_grad():
         Phi = problem.features().double()
         problem.Y = Phi @ normal((2 * K, M), generator)
         value = ours(problem, BlockPlan(100, exact=True))
     expected = oracles.view_log_density_by_svd(problem.Y.numpy(), Phi.numpy(), noise)
-    # the features of both differ in their last bits, 6e-8, which the noise magnifies
+    # both sets of features differ in their last bits, 6e-8, which a small noise variance magnifies
     residual = (6e-8) ** 2 * Phi.square().sum().item() * M / noise
     assert value.item() == pytest.approx(expected, rel=1e-6, abs=10 * residual)
 
 
-def test_fast_evidence_is_within_a_millionth_where_it_may_be_used(generator):
+def test_fast_evidence_is_accurate_to_1e_6_at_the_noise_threshold(generator):
     problem = Problem(generator, dtype=torch.float32, noise=FLOAT64_NOISE_THRESHOLD, n=5000)
     with torch.no_grad():
         problem.Y = problem.features().double() @ normal((2 * K, M), generator) + 0.2 * normal((5000, M), generator)
@@ -117,7 +117,7 @@ def test_fast_evidence_is_within_a_millionth_where_it_may_be_used(generator):
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_columns_that_are_cut_lower_the_evidence_and_its_slopes_follow(exact, generator):
+def test_truncated_columns_lower_the_evidence_with_matching_gradients(exact, generator):
     problem, plan = Problem(generator), BlockPlan(25, exact=exact)
     kept = problem.Y[:, :2]
     energy = problem.Y.square().sum().item()
@@ -131,24 +131,24 @@ def test_columns_that_are_cut_lower_the_evidence_and_its_slopes_follow(exact, ge
     as_noise = -0.5 * (2 * torch.logdet(2 * torch.pi * K_) + rest.square().sum() / problem.noise)
     expected = log_evidence(kept, Phi, problem.noise) + as_noise
     torch.testing.assert_close(value, expected, rtol=1e-11, atol=0.0)
-    slopes = torch.autograd.grad(value, problem.inputs)
-    for slope, right in zip(slopes, torch.autograd.grad(expected, problem.inputs), strict=True):
-        torch.testing.assert_close(slope, right, rtol=1e-9, atol=1e-11)
+    gradients = torch.autograd.grad(value, problem.inputs)
+    for gradient, right in zip(gradients, torch.autograd.grad(expected, problem.inputs), strict=True):
+        torch.testing.assert_close(gradient, right, rtol=1e-9, atol=1e-11)
 
 
-def test_nothing_is_differentiated_that_is_not_asked_for(generator):
+def test_no_gradient_is_computed_without_grad_mode(generator):
     problem = Problem(generator)
     with torch.no_grad():
         assert not ours(problem, BlockPlan(60)).requires_grad
 
 
-def test_second_derivatives_are_refused(generator):
+def test_second_derivative_raises_an_error(generator):
     problem = Problem(generator)
     with pytest.raises(RuntimeError, match="blocked_log_evidence can be differentiated once"):
         torch.autograd.grad(ours(problem, BlockPlan(60)), problem.X, create_graph=True)
 
 
-def test_latents_that_are_not_finite_are_an_error_with_advice(generator):
+def test_non_finite_latents_raise_an_error(generator):
     problem = Problem(generator)
     problem.X = torch.full_like(problem.X, float("nan"))
     with pytest.raises(NumericalError, match="NaN or infinite values"):

@@ -1,5 +1,3 @@
-""" """
-
 import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
@@ -13,26 +11,26 @@ def elbo():
     return Elbo(torch.tensor([3.0, -5.0]), torch.tensor(4.0))
 
 
-def test_bound_is_the_sum_over_views_minus_the_divergence():
+def test_bound_is_the_sum_over_views_minus_the_kl_divergence():
     assert elbo().value.item() == -6.0
 
 
-def test_parts_make_up_the_bound():
+def test_parts_contain_the_bound_and_its_terms():
     parts = {name: part.item() for name, part in elbo().parts().items()}
     assert parts == {"elbo": -6.0, "reconstruction": -2.0, "latent_kl": 4.0}
 
 
-def test_weights_scale_each_view_and_the_divergence():
+def test_weights_scale_each_view_and_the_kl_divergence():
     weighted = WeightedElbo(elbo(), torch.tensor([2.0, 0.1]), latent_kl_weight=0.5)
     assert weighted.value.item() == 2.0 * 3.0 - 0.5 - 2.0
-    assert weighted.parts() == elbo().parts(), "what is called the bound stays the bound"
+    assert weighted.parts() == elbo().parts(), "the reported bound is unweighted"
 
 
-def test_weights_of_one_leave_the_bound_alone():
+def test_unit_weights_do_not_change_the_bound():
     assert WeightedElbo(elbo(), torch.ones(2), latent_kl_weight=1.0).value == elbo().value
 
 
-def test_divergence_is_the_sum_of_those_of_the_entries(generator):
+def test_kl_divergence_is_the_sum_over_entries(generator):
     mean, std = normal((7, 3), generator), uniform(0.01, 2, (7, 3), generator)
     prior = Normal(torch.zeros_like(mean), torch.ones_like(std))
     expected = kl_divergence(Normal(mean, std), prior).sum()
@@ -40,11 +38,11 @@ def test_divergence_is_the_sum_of_those_of_the_entries(generator):
     assert latent_kl(mean, std).item() == pytest.approx(diagonal_normal_kl(mean.numpy(), std.numpy()), rel=1e-12)
 
 
-def test_divergence_of_the_prior_is_zero():
+def test_kl_divergence_of_the_prior_is_zero():
     assert latent_kl(torch.zeros(4, 2), torch.ones(4, 2)) == 0
 
 
-def test_sum_over_many_samples_keeps_its_digits_in_float32():
+def test_kl_divergence_of_many_float32_samples_is_accurate():
     mean, std = torch.full((200_000, 2), 0.1), torch.ones(200_000, 2)
     expected = 0.5 * float(torch.tensor(0.1)) ** 2 * 400_000
     assert latent_kl(mean, std).item() == pytest.approx(expected, rel=1e-12)

@@ -18,13 +18,13 @@ def test_evidence_is_the_normal_log_density_of_all_columns(generator):
 
 def test_float32_input_is_computed_in_float64(generator):
     X, Y = normal((15, 2), generator).float(), normal((15, 4), generator).float()
-    K = X @ X.T  # of rank two: in float32 it could not be told from an indefinite matrix at this noise
+    K = X @ X.T  # of rank two: in float32 it would be indistinguishable from an indefinite matrix at this noise
     s = torch.tensor(1e-6)
     expected = exact_log_evidence(Y.double(), K.double(), s.double())
     assert torch.equal(exact_log_evidence(Y, K, s), expected)
 
 
-def test_indefinite_kernel_matrix_fails(generator):
+def test_indefinite_kernel_matrix_raises_an_error(generator):
     K = torch.diag(torch.tensor([1.0, -2.0], dtype=torch.float64))
     with pytest.raises(NumericalError, match="not positive definite"):
         exact_log_evidence(normal((2, 1), generator), K, torch.tensor(0.1, dtype=torch.float64))

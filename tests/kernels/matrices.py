@@ -1,9 +1,9 @@
-"""Claims about a kernel matrix."""
+"""Assertions about kernel matrices."""
 
 import numpy as np
 import torch
 
-# Far above rounding, far below any violation that would matter.
+# Far above rounding errors, far below any relevant violation.
 ROUNDING = 1e-10
 
 

@@ -11,7 +11,7 @@ from tests.mixtures import normal, random_stationary_mixture
 
 
 @pytest.mark.parametrize(("lengthscale", "variance"), [(1.0, 1.0), (0.4, 2.5)])
-def test_rbf_is_its_definition(lengthscale, variance, generator):
+def test_rbf_kernel_matches_its_definition(lengthscale, variance, generator):
     X1, X2 = normal((4, 3), generator), normal((5, 3), generator)
     expected = oracles.gram(lambda x, y: oracles.rbf(x, y, lengthscale, variance), X1.numpy(), X2.numpy())
     K = rbf_kernel(X1, X2, lengthscale=lengthscale, variance=variance)
@@ -19,7 +19,7 @@ def test_rbf_is_its_definition(lengthscale, variance, generator):
 
 
 @pytest.mark.parametrize("D", [1, 3])
-def test_spectral_mixture_is_its_definition(D, generator):
+def test_spectral_mixture_kernel_matches_its_definition(D, generator):
     density = random_stationary_mixture(3, D, generator)
     X1, X2 = normal((4, D), generator), normal((5, D), generator)
     parts = [value.numpy() for value in vars(density).values()]
@@ -27,7 +27,7 @@ def test_spectral_mixture_is_its_definition(D, generator):
     np.testing.assert_allclose(sm_kernel(X1, X2, density).numpy(), expected, rtol=0.0, atol=1e-12)
 
 
-def test_spectral_mixture_without_frequency_is_the_rbf(generator):
+def test_spectral_mixture_kernel_at_frequency_zero_is_the_rbf_kernel(generator):
     X1, X2 = normal((6, 2), generator), normal((5, 2), generator)
     alpha = torch.tensor([2.5], dtype=torch.float64)
     density = StationaryMixture(alpha, mu=torch.zeros(1, 2).double(), sigma=torch.full((1, 2), 1 / 0.4).double())
@@ -42,16 +42,16 @@ def test_kernels_are_covariances(generator):
     assert_covariance(sm_kernel(X, X, random_stationary_mixture(3, 2, generator)))
 
 
-def test_spectral_mixture_depends_on_the_difference_alone(generator):
+def test_spectral_mixture_kernel_is_translation_invariant(generator):
     density, X = random_stationary_mixture(3, 2, generator), normal((6, 2), generator)
     torch.testing.assert_close(sm_kernel(X, X, density), sm_kernel(X + 3.0, X + 3.0, density), rtol=0.0, atol=1e-12)
 
 
-def test_variance_stays_the_sum_of_weights_in_float32_far_from_the_origin(generator):
+def test_variance_in_float32_is_accurate_far_from_the_origin(generator):
     double = random_stationary_mixture(3, 2, generator)
     density = StationaryMixture(*(value.float() for value in vars(double).values()))
     X = 100 * normal((20, 2), generator).float()
-    # the cosine of a difference of projections, each off by a rounding of 100, is off by its square
+    # each projection has a rounding error of order 100 eps, and the cosine of their difference the square of that
     torch.testing.assert_close(sm_kernel(X, X, density).diagonal(), density.alpha.sum().expand(20), rtol=1e-6, atol=0.0)
 
 

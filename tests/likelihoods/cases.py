@@ -1,4 +1,4 @@
-"""Every likelihood with parameters that differ by column, its density in SciPy, and entries it allows."""
+"""Each likelihood with parameters that differ between columns, its density in SciPy, and valid entries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ CLASSES = entries([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1
 
 @dataclass(frozen=True)
 class Case:
-    """A likelihood, data for it, and log p(y | f) of one entry as SciPy has it, by the column's number."""
+    """A likelihood, data for it, and SciPy's log p(y | f) of one entry, given the index of its column."""
 
     make: Callable[[], AbstractLikelihood]
     Y: torch.Tensor
@@ -62,6 +62,6 @@ ENTRYWISE = {
 
 
 def softmax_log_density(y, f):
-    """The row's log density in the column of its class, for f of shape (..., M)."""
+    """Return the log density of a row in the column of its class, for f of shape (..., M)."""
     logits = f - f.max(axis=-1, keepdims=True)
     return y * (logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))

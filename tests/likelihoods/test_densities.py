@@ -11,13 +11,13 @@ from tests.likelihoods.quadrature import log_normal_integral, normal_points
 NAMES = sorted(ENTRYWISE)
 ALL = {**ENTRYWISE, "categorical": Case(Categorical, CLASSES, softmax_log_density)}
 FUNCTIONS = ["expected_log_density", "log_predictive_density"]
-# Errors of the mixture behind softplus, and of the trapezoid rules behind Student's t.
-SOFTPLUS = {"value": 2e-10, "by mean": 1.3e-9, "by variance": 3.9e-9}
-TRAPEZOID = {"value": 6e-8, "by mean": 2e-7, "by variance": 1e-6}
+# Errors of the mixture for softplus, and of the trapezoidal rules for Student t.
+SOFTPLUS = {"value": 2e-10, "mean": 1.3e-9, "variance": 3.9e-9}
+TRAPEZOID = {"value": 6e-8, "mean": 2e-7, "variance": 1e-6}
 
 
 def each_entry(case, mean, variance, integrate):
-    """Apply an integral to every entry's log density."""
+    """Apply an integral to the log density of each entry."""
     result = np.empty((N, M))
     for n, m in np.ndindex(N, M):
         y = case.Y[n, m].item()
@@ -31,40 +31,40 @@ def expectation(log_density, mean, variance):
 
 
 def tolerance(name, derivative="value"):
-    """What the errors of E softplus and of its slopes come to: negative binomial entries have them y + r times."""
-    times = plain(ENTRYWISE[name].Y) + DISPERSION if name == "negative-binomial" else 1.0
-    return (TRAPEZOID if name == "student-t" else SOFTPLUS)[derivative] * times
+    """Return the error of E softplus or its gradient, which is multiplied by y + r for negative binomial entries."""
+    factor = plain(ENTRYWISE[name].Y) + DISPERSION if name == "negative-binomial" else 1.0
+    return (TRAPEZOID if name == "student-t" else SOFTPLUS)[derivative] * factor
 
 
-def gaps(Y):
-    """The same data with a few entries missing, one row and one column among them."""
+def with_missing_entries(Y):
+    """Return the data with a few missing entries, including a whole row and a whole column."""
     Y = Y.clone()
     Y[0, 1], Y[2, :3], Y[4], Y[:, 3] = torch.nan, torch.nan, torch.nan, torch.nan
     return Y
 
 
-def test_every_likelihood_is_known_by_its_name_and_tested_here():
+def test_every_likelihood_is_registered_and_tested_here():
     assert set(LIKELIHOODS) == set(ALL)
     assert all(isinstance(ALL[name].make(), likelihood) for name, likelihood in LIKELIHOODS.items())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_log_density_is_scipys(name, generator):
+def test_log_density_matches_scipy(name, generator):
     case = ENTRYWISE[name]
     f, _ = case.mean_and_variance(generator)
     expected = [[case.log_density(case.Y[n, m].item(), f[n, m].item(), m) for m in range(M)] for n in range(N)]
-    # scipy's own densities of large counts lose some digits to differences of log gamma
+    # SciPy's densities of large counts lose some digits in differences of log gamma
     np.testing.assert_allclose(plain(case.make().log_density(case.Y, f)), expected, rtol=1e-10, atol=1e-9)
 
 
-def test_log_density_of_a_class_stands_in_its_column(generator):
+def test_log_density_of_a_row_is_in_the_column_of_its_class(generator):
     f, _ = ALL["categorical"].mean_and_variance(generator)
     expected = softmax_log_density(CLASSES.numpy(), f.numpy())
     np.testing.assert_allclose(plain(Categorical().log_density(CLASSES, f)), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_expected_log_density_is_the_integral(name, generator):
+def test_expected_log_density_matches_the_integral(name, generator):
     case = ENTRYWISE[name]
     mean, variance = case.mean_and_variance(generator)
     variance[0, :2], variance[1, :2] = 0.0, 4.0
@@ -75,11 +75,11 @@ def test_expected_log_density_is_the_integral(name, generator):
 
 @pytest.mark.parametrize("r", [0.1, 3.0, 100.0])
 @pytest.mark.parametrize("y", [0, 5, 200, 1000])
-def test_expected_log_density_of_large_counts_is_right_to_a_millionth(y, r):
-    """At f that are near log r, where softplus bends and its error is largest, and at f that are far from it."""
+def test_expected_log_density_of_large_counts_is_accurate_to_1e_6(y, r):
+    """Near log r, where softplus is most curved and its error is largest, and far from it."""
     mean, variance = np.meshgrid(np.log(r) + np.linspace(-20, 20, 81), [0.0, 0.01, 0.3, 4.0])
     f, weights = normal_points(mean[..., None], variance[..., None], n=2001)
-    x = f - np.log(r)  # scipy's own density takes p, and loses 1 - p where x is far below zero
+    x = f - np.log(r)  # SciPy's density takes p, and loses 1 - p where x is far below zero
     log_density = gammaln(y + r) - gammaln(r) - gammaln(y + 1) + y * x - (y + r) * np.logaddexp(0, x)
     expected = (log_density * weights).sum(axis=-1)
     likelihood = NegativeBinomial(torch.full((mean.shape[1],), r, dtype=torch.float64))
@@ -89,7 +89,7 @@ def test_expected_log_density_of_large_counts_is_right_to_a_millionth(y, r):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_log_predictive_density_is_the_integral(name, generator):
+def test_log_predictive_density_matches_the_integral(name, generator):
     case = ENTRYWISE[name]
     mean, variance = case.mean_and_variance(generator)
     variance[0, :2], variance[:, 2], variance[1, :2] = 1e-4, 1e-4, 4.0
@@ -100,7 +100,7 @@ def test_log_predictive_density_is_the_integral(name, generator):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_without_variance_f_is_known(function, name, generator):
+def test_densities_without_variance_are_those_of_known_f(function, name, generator):
     case, likelihood = ENTRYWISE[name], ENTRYWISE[name].make()
     mean, _ = case.mean_and_variance(generator)
     mean.requires_grad_()
@@ -109,25 +109,25 @@ def test_without_variance_f_is_known(function, name, generator):
     grad_mean, grad_variance = torch.autograd.grad(density.sum(), (mean, variance))
     (first,) = torch.autograd.grad(exact.sum(), mean, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), mean)
-    # the slope by v at v = 0 is l'' / 2 for E l, and (l'' + l'^2) / 2 for log E exp(l)
+    # the derivative with respect to v at v = 0 is l'' / 2 for E l, and (l'' + l'^2) / 2 for log E exp(l)
     curvature = second / 2 if function == "expected_log_density" else (second + first.square()) / 2
-    results = {"value": (density, exact), "by mean": (grad_mean, first), "by variance": (grad_variance, curvature)}
+    results = {"value": (density, exact), "mean": (grad_mean, first), "variance": (grad_variance, curvature)}
     for derivative, (found, expected) in results.items():
         error = np.abs(plain(found - expected))
         assert (error <= tolerance(name, derivative) + 1e-8 * np.abs(plain(expected))).all()
 
 
-def test_without_variance_the_logits_are_known(generator):
+def test_categorical_densities_without_variance_are_those_of_known_logits(generator):
     f, _ = ALL["categorical"].mean_and_variance(generator)
     expected = Categorical().log_density(CLASSES, f)
-    nothing = torch.zeros_like(f)
-    torch.testing.assert_close(Categorical().expected_log_density(CLASSES, f, nothing), expected, rtol=0.0, atol=1e-7)
-    predictive = Categorical().log_predictive_density(CLASSES, f, nothing)
+    zero = torch.zeros_like(f)
+    torch.testing.assert_close(Categorical().expected_log_density(CLASSES, f, zero), expected, rtol=0.0, atol=1e-7)
+    predictive = Categorical().log_predictive_density(CLASSES, f, zero)
     torch.testing.assert_close(predictive.exp(), expected.exp(), rtol=0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_expected_log_density_has_the_gradient_of_its_value(name, generator):
+def test_gradient_of_expected_log_density_matches_finite_differences(name, generator):
     case, likelihood = ALL[name], ALL[name].make()
     mean, variance = case.mean_and_variance(generator)
     Y = case.Y.clamp(max=50)
@@ -152,7 +152,7 @@ class Expected(torch.nn.Module):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_log_predictive_density_has_the_gradient_of_its_value(name, generator):
+def test_gradient_of_log_predictive_density_matches_finite_differences(name, generator):
     case, likelihood = ENTRYWISE[name], ENTRYWISE[name].make()
     mean, variance = case.mean_and_variance(generator)
     Y = case.Y[2:4].clamp(max=50)
@@ -164,10 +164,10 @@ def test_log_predictive_density_has_the_gradient_of_its_value(name, generator):
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_pairs_are_all_rows_under_all_predictions(name, generator):
+def test_pairwise_density_evaluates_all_rows_under_all_predictions(name, generator):
     case, likelihood = ALL[name], ALL[name].make()
     mean, variance = case.mean_and_variance(generator, A)
-    Y = gaps(case.Y) if name != "categorical" else rows_without_label()
+    Y = with_missing_entries(case.Y) if name != "categorical" else rows_without_label()
     pairs = likelihood.pairwise_expected_log_density(Y, mean, variance)
     for a in range(A):
         each = likelihood.expected_log_density(Y, mean[[a] * N], variance[[a] * N]).sum(dim=1)
@@ -175,19 +175,19 @@ def test_pairs_are_all_rows_under_all_predictions(name, generator):
     assert pairs[4].tolist() == [0.0] * A
 
 
-def test_pairs_are_the_same_in_small_portions(generator, monkeypatch):
+def test_pairwise_density_does_not_depend_on_the_chunk_size(generator, monkeypatch):
     case, likelihood = ENTRYWISE["student-t"], ENTRYWISE["student-t"].make()
     mean, variance = case.mean_and_variance(generator, A)
     whole = likelihood.pairwise_expected_log_density(case.Y, mean, variance)
-    monkeypatch.setattr("mvlvm.likelihoods.student_t._PORTION", 2 * A * M)
-    # the nodes of a portion are chosen for its entries
+    monkeypatch.setattr("mvlvm.likelihoods.student_t._CHUNK_SIZE", 2 * A * M)
+    # the quadrature nodes depend on the entries
     torch.testing.assert_close(
         likelihood.pairwise_expected_log_density(case.Y, mean, variance), whole, rtol=0.0, atol=1e-7
     )
 
 
 def rows_without_label():
-    """One whole row missing, and one in part, which counts as missing too."""
+    """Return classes with one missing row, and one partially missing row, which is treated as missing."""
     Y = CLASSES.clone()
     Y[4], Y[1, 3] = torch.nan, torch.nan
     return Y
@@ -195,11 +195,11 @@ def rows_without_label():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("function", ["log_density", *FUNCTIONS])
-def test_missing_entries_add_nothing_and_move_nothing(function, name, generator):
+def test_missing_entries_contribute_neither_density_nor_gradient(function, name, generator):
     case, likelihood = ENTRYWISE[name], ENTRYWISE[name].make()
     mean, variance = case.mean_and_variance(generator)
     values = [mean.requires_grad_(), variance.requires_grad_()][: 1 if function == "log_density" else 2]
-    Y = gaps(case.Y)
+    Y = with_missing_entries(case.Y)
     missing = Y.isnan()
     whole = getattr(likelihood, function)(case.Y, *values)
     density = getattr(likelihood, function)(Y, *values)
@@ -212,7 +212,7 @@ def test_missing_entries_add_nothing_and_move_nothing(function, name, generator)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_label_with_a_gap_is_missing_altogether(function, generator):
+def test_a_partially_missing_one_hot_row_is_missing(function, generator):
     mean, variance = ALL["categorical"].mean_and_variance(generator)
     mean.requires_grad_()
     whole = getattr(Categorical(), function)(CLASSES, mean, variance)
@@ -226,7 +226,7 @@ def test_a_label_with_a_gap_is_missing_altogether(function, generator):
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_entries_in_single_precision_are_taken_in_that_of_the_prediction(name, generator):
+def test_float32_entries_are_converted_to_the_dtype_of_the_prediction(name, generator):
     case, likelihood = ALL[name], ALL[name].make()
     mean, variance = case.mean_and_variance(generator)
     density = likelihood.expected_log_density(case.Y.float(), mean, variance)
@@ -235,7 +235,7 @@ def test_entries_in_single_precision_are_taken_in_that_of_the_prediction(name, g
     torch.testing.assert_close(density, wide, rtol=0.0, atol=0.0)
 
 
-def test_a_class_that_the_model_does_not_know_is_no_entry():
+def test_an_unknown_class_is_not_counted_as_an_entry():
     Y = torch.tensor([[1.0, 0.0], [0.0, 0.0], [torch.nan, torch.nan]], dtype=torch.float64)
     f = torch.zeros_like(Y)
     assert Categorical().count_entries(Y) == 1

@@ -1,4 +1,4 @@
-"""Measuring how fast a feature Gram matrix approaches the kernel matrix."""
+"""The convergence rate of the Gram matrix of random features to the kernel matrix."""
 
 import math
 
@@ -14,15 +14,15 @@ POINT_COUNTS = (100, 1000, 10_000)
 
 
 def assert_monte_carlo_rate(density, sample, features, generator):
-    """Claim that the error falls like P^(-1/2); over seeds the measured slope spreads by at most 0.023."""
+    """Assert that the error decreases as P^(-1/2); the measured slope varies by at most 0.023 between seeds."""
     slope = convergence_slope(density, sample, features, generator)
     assert abs(slope + 0.5) < 0.1, f"the slope is {slope:.3f}"
 
 
 def convergence_slope(density, sample, features, generator):
-    """The slope of log error against log P."""
+    """Return the slope of log error against log P."""
     D = density.mu1.shape[1]
-    X = normal((N_SAMPLES, D), generator) / math.sqrt(D)  # so that w'x is of order one for every D
+    X = normal((N_SAMPLES, D), generator) / math.sqrt(D)  # w'x is of order one for every D
     errors = [gram_rms_error(X, density, sample, features, P, generator) for P in POINT_COUNTS]
     return np.polyfit(np.log(POINT_COUNTS), np.log(errors), 1)[0]
 

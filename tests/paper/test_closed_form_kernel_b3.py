@@ -7,7 +7,7 @@ from tests.mixtures import as_arrays, normal, random_mixture
 
 
 @pytest.mark.parametrize("rho", [-0.95, -0.3, 0.0, 0.6, 0.95])
-def test_kernel_is_the_expected_sum_of_four_cosines(rho, generator):
+def test_kernel_matches_the_expectation_of_four_cosines(rho, generator):
     density = random_mixture(2, 1, generator, rho=rho)
     X1, X2 = normal((4, 1), generator), normal((5, 1), generator)
     arrays = as_arrays(density)
@@ -16,7 +16,7 @@ def test_kernel_is_the_expected_sum_of_four_cosines(rho, generator):
 
 
 @pytest.mark.parametrize("D", [1, 2, 5])
-def test_kernel_is_the_expected_cosine_of_normal_phases_in_any_dimension(D, generator):
+def test_kernel_matches_expected_cosines_of_normal_phases_in_any_dimension(D, generator):
     density = random_mixture(3, D, generator)
     X1, X2 = normal((4, D), generator) / D**0.5, normal((5, D), generator) / D**0.5
     arrays = as_arrays(density)

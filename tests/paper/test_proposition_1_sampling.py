@@ -38,20 +38,20 @@ def test_points_have_the_correlation_of_the_density(rho, generator):
 
 
 @pytest.mark.parametrize("rho", CORRELATIONS)
-def test_moments_refute_the_first_deviation_in_step_two(rho, generator):
+def test_moments_detect_sigma1_in_place_of_sigma2_in_step_two(rho, generator):
     density = random_mixture(2, 2, generator, rho=rho)
     w1, w2 = draw_points(density, N_POINTS, generator)
-    rest = (
+    residual = (
         w2
         - density.mu2[:, None]
         - density.rho[:, None, None] * (density.sigma2 / density.sigma1)[:, None] * (w1 - density.mu1[:, None])
     )
-    wrong = w2 + ((density.sigma1 / density.sigma2)[:, None] - 1) * rest
+    wrong = w2 + ((density.sigma1 / density.sigma2)[:, None] - 1) * residual
     with pytest.raises(AssertionError, match="standard errors"):
         assert_covariance(density, SpectralPoints(w1, wrong))
 
 
-def test_second_point_is_the_printed_step_two(generator):
+def test_second_point_matches_the_printed_step_two(generator):
     density = random_mixture(3, 2, generator)
     eps1, eps2 = normal((3, 5, 2), generator), normal((3, 5, 2), generator)
     points = two_step_sample(density, eps1, eps2)
@@ -66,7 +66,7 @@ def test_second_point_is_the_printed_step_two(generator):
 
 
 @pytest.mark.parametrize("parameter", ["mu1", "mu2", "sigma1", "sigma2", "rho"])
-def test_points_are_differentiable_by_every_parameter(parameter, generator):
+def test_points_are_differentiable_with_respect_to_every_parameter(parameter, generator):
     density = random_mixture(2, 2, generator)
     eps1, eps2 = normal((2, 3, 2), generator), normal((2, 3, 2), generator)
 
@@ -86,5 +86,5 @@ def assert_covariance(density, points):
 
 
 def stacked(points):
-    """(w1, w2) as one vector of length 2 D, mixture by mixture."""
+    """Return (w1, w2) as vectors of length 2 D, for each mixture component."""
     return torch.cat([points.w1, points.w2], dim=2)

@@ -31,7 +31,7 @@ def test_bound_holds_in_simulation(problem, generator):
     assert_bound_holds(bound, simulate_errors(problem, N_POINTS, generator))
 
 
-def test_simulation_refutes_an_exponent_fifty_times_as_large(generator):
+def test_simulation_detects_an_exponent_that_is_fifty_times_too_large(generator):
     problem = make_problem(2, 1, generator)
     density, _, K = problem
 
@@ -43,7 +43,7 @@ def test_simulation_refutes_an_exponent_fifty_times_as_large(generator):
 
 
 @pytest.mark.parametrize("level", [0.5, 0.1])
-def test_promised_number_of_points_keeps_its_promise(problem, generator, level):
+def test_number_of_points_meets_the_requested_error_in_simulation(problem, generator, level):
     density, _, K = problem
     error = 0.5 * torch.linalg.matrix_norm(K, ord=2).item()
     n_points = points_for_gram_error(error, K, density.alpha, level)
@@ -52,7 +52,7 @@ def test_promised_number_of_points_keeps_its_promise(problem, generator, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_promised_number_of_points_is_the_smallest(problem, level):
+def test_number_of_points_is_the_smallest(problem, level):
     density, _, K = problem
     n_points = points_for_gram_error(0.3, K, density.alpha, level)
     assert gram_error_probability(0.3, K, density.alpha, n_points) <= level
@@ -61,7 +61,7 @@ def test_promised_number_of_points_is_the_smallest(problem, level):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n_points", [3, 200, 20_000])
-def test_promised_error_has_the_probability_that_was_asked_for(problem, n_points, level):
+def test_error_at_points_has_the_requested_probability(problem, n_points, level):
     density, _, K = problem
     error = gram_error_at_points(n_points, K, density.alpha, level)
     printed = oracles.printed_error_bound(error, K.numpy(), density.alpha.numpy(), n_points)
@@ -69,13 +69,13 @@ def test_promised_error_has_the_probability_that_was_asked_for(problem, n_points
 
 
 @pytest.mark.parametrize("error", [1.0, 2.0, 4.0])
-def test_bound_equals_the_printed_one_cut_at_one(problem, error):
+def test_bound_is_the_printed_one_limited_to_one(problem, error):
     density, _, K = problem
     printed = oracles.printed_error_bound(error, K.numpy(), density.alpha.numpy(), 300)
     assert gram_error_probability(error, K, density.alpha, 300) == pytest.approx(min(1, printed), rel=1e-12)
 
 
-def test_bound_falls_with_the_error_and_with_the_points(problem):
+def test_bound_decreases_with_the_error_and_with_the_number_of_points(problem):
     density, _, K = problem
     by_error = [gram_error_probability(error, K, density.alpha, 1000) for error in (1.0, 1.5, 2.0, 3.0)]
     by_points = [gram_error_probability(2.0, K, density.alpha, P) for P in (500, 1000, 2000, 4000)]
@@ -84,7 +84,7 @@ def test_bound_falls_with_the_error_and_with_the_points(problem):
 
 
 def assert_bound_holds(bound, errors):
-    """At the errors where the bound is 0.5, 0.1 and 0.01: claim that no larger share of the draws is beyond."""
+    """Assert that the errors at which the bound is 0.5, 0.1 and 0.01 are not exceeded more often than that."""
     for level in LEVELS:
         frequency = (errors >= error_at(bound, level)).double().mean().item()
         assert frequency <= level + sampling_margin(level), f"{frequency} exceeds {level}"

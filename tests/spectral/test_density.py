@@ -7,7 +7,7 @@ from tests.mixtures import as_arrays, normal, random_mixture
 
 
 @pytest.mark.parametrize("D", [1, 2, 3])
-def test_log_prob_is_the_mixture_of_normals_with_explicit_covariances(D, generator):
+def test_log_prob_matches_a_mixture_of_normals_with_explicit_covariances(D, generator):
     density = random_mixture(3, D, generator)
     w1, w2 = 2 * normal((10, D), generator), 2 * normal((10, D), generator)
     arrays = as_arrays(density)
@@ -17,7 +17,7 @@ def test_log_prob_is_the_mixture_of_normals_with_explicit_covariances(D, generat
 
 def test_density_integrates_to_the_sum_of_weights(generator):
     density = random_mixture(2, 1, generator, rho=0.7)
-    step = 0.05  # the trapezoid rule is exact to rounding for a normal that is this wide against the step
+    step = 0.05  # at this step the trapezoidal rule is exact to rounding for normal densities of this width
     axis = torch.arange(-14, 14, step, dtype=torch.float64)
     w1, w2 = (w.reshape(-1, 1) for w in torch.meshgrid(axis, axis, indexing="ij"))
     integral = density.log_prob(w1, w2).exp().sum() * step**2
@@ -30,7 +30,7 @@ def test_density_is_symmetric_under_a_change_of_sign(generator):
     torch.testing.assert_close(density.log_prob(w1, w2), density.log_prob(-w1, -w2), rtol=1e-13, atol=1e-13)
 
 
-def test_density_is_not_symmetric_under_an_exchange_of_the_points(generator):
+def test_density_is_not_symmetric_under_exchange_of_the_points(generator):
     density = random_mixture(2, 3, generator)
     w1, w2 = normal((10, 3), generator), normal((10, 3), generator)
     assert (density.log_prob(w1, w2) - density.log_prob(w2, w1)).abs().min() > 0.1

@@ -5,7 +5,7 @@ from tests.mixtures import normal, random_stationary_mixture
 from tests.monte_carlo import assert_mean
 
 
-def test_tied_points_are_the_points_of_the_bivariate_mixture(generator):
+def test_tied_points_match_those_of_the_equivalent_bivariate_mixture(generator):
     density = random_stationary_mixture(2, 3, generator)
     eps, unused = normal((2, 7, 3), generator), normal((2, 7, 3), generator)
     tied, bivariate = stationary_sample(density, eps), two_step_sample(density.as_bivariate(), eps, unused)
@@ -13,7 +13,7 @@ def test_tied_points_are_the_points_of_the_bivariate_mixture(generator):
     torch.testing.assert_close(bivariate, tied, rtol=1e-13, atol=1e-13)
 
 
-def test_tied_features_are_the_features_of_the_bivariate_mixture(generator):
+def test_tied_features_match_those_of_the_equivalent_bivariate_mixture(generator):
     density = random_stationary_mixture(2, 3, generator)
     X, eps, unused = normal((6, 3), generator), normal((2, 7, 3), generator), normal((2, 7, 3), generator)
     tied = random_features(X, stationary_sample(density, eps), density.alpha)

@@ -1,4 +1,4 @@
-"""The log evidence of a view, the divergence of the latent, and the bound they make."""
+"""The evidence lower bound: log evidences of views, and the KL divergence of the latent posterior from its prior."""
 
 from mvlvm.evidence.collapsed import log_evidence
 from mvlvm.evidence.elbo import Elbo, WeightedElbo, latent_kl

@@ -1,16 +1,17 @@
-r"""The log evidence of a view under its random features, term (a), with its analytic gradient.
+r"""The log evidence of a view under its random features, term (a) of the bound, with its analytic gradient.
 
-    log N(Y | 0, K) = -1/2 [ M log|K| + tr(Y' K^-1 Y) + N M log 2 pi ],      K = Phi Phi' + s I
+The weights of the features are integrated out ("collapsed"). With K = Phi Phi' + s I and R = K^-1 Y,
 
-With R = K^-1 Y its gradient is
+    log N(Y | 0, K) = -1/2 [ M log|K| + tr(Y' R) + N M log 2 pi ]        [eq:gaussian_elbo_estimate]
 
-    by Phi:  R R' Phi - M K^-1 Phi        by Y:  -R        by s:  (|R|^2 - M tr K^-1) / 2
+    d/dPhi = R R' Phi - M K^-1 Phi        d/dY = -R        d/ds = (|R|^2 - M tr K^-1) / 2
 
-and every term is cheap on the smaller side of Phi (`linalg/cholesky.py`).
+All terms are computed through the smaller of K and A = Phi' Phi + s I (`linalg/cholesky.py`). App. C.2 of the paper
+misprints the Woodbury identity: the N x N product stands in an identity of size F, and s is missing in the inverse
+(docs/errata.md).
 
-App. C.2 prints the N x N product inside an identity of size F and loses s in the inverse (docs/errata.md).
-Features may be float32. Their products are accumulated and solved in float64, because A = Phi' Phi + s I is as
-ill-conditioned as N / s: rounding the products to float32 would make it indefinite when the noise is small.
+Features may be float32. Their products are accumulated, and the systems solved, in float64: the condition number of A
+is about N / s, so rounding the products to float32 would make A indefinite when the noise is small.
 """
 
 import math
@@ -25,7 +26,12 @@ from mvlvm.shapes import Scalar
 
 
 class TruncatedColumns(NamedTuple):
-    """Columns of a view that are left out of Y and taken for noise: how many, and the sum of their squares."""
+    """Columns that compression removed from a view; they are treated as noise.
+
+    Attributes:
+        n_columns: the number of columns.
+        energy: their sum of squares.
+    """
 
     n_columns: int
     energy: float
@@ -35,9 +41,12 @@ NO_TRUNCATION = TruncatedColumns(0, 0.0)
 
 
 def log_evidence(
-    Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], noise_variance: Scalar, cut: TruncatedColumns = NO_TRUNCATION
+    Y: Float[Tensor, "N M"],
+    Phi: Float[Tensor, "N F"],
+    noise_variance: Scalar,
+    truncated: TruncatedColumns = NO_TRUNCATION,
 ) -> Scalar:
-    r"""Give $\sum_m \log N(y_m | 0, \Phi \Phi^\top + s I)$ in float64, differentiable once [eq:gaussian_elbo_estimate].
+    r"""Return $\sum_m \log N(y_m | 0, \Phi \Phi^\top + s I)$, differentiable once [eq:gaussian_elbo_estimate].
 
     Costs O(N F min(N, F) + N M F).
 
@@ -45,36 +54,44 @@ def log_evidence(
         Y: the view.
         Phi: its random features, float32 or float64.
         noise_variance: s, positive.
-        cut: columns that Y does not have. Their y' K^-1 y is taken for |y|^2 / s, which is never less.
+        truncated: columns of the view that are not in Y. Their y' K^-1 y is replaced by the upper bound |y|^2 / s.
+
+    Returns:
+        The log evidence, a float64 scalar.
 
     Raises:
         NumericalError: the covariance cannot be factored.
     """
-    return _LogEvidence.apply(Y, Phi, noise_variance, cut)  # pyright: ignore[reportReturnType]
+    return _LogEvidence.apply(Y, Phi, noise_variance, truncated)  # pyright: ignore[reportReturnType]
 
 
-class Slopes(NamedTuple):
-    """The log evidence and its gradients by Phi and s; the one by Y is -R."""
+class EvidenceGradients(NamedTuple):
+    """The log evidence and its gradients with respect to Phi and s; the gradient with respect to Y is -R."""
 
     value: Scalar
     grad_Phi: Float[Tensor, "N F"]
     grad_s: Scalar
 
 
-def evaluate(
-    K: Covariance, U: Float[Tensor, "N F"], solved: CovarianceSolution, s: Scalar, cut: TruncatedColumns = NO_TRUNCATION
-) -> Slopes:
-    """Put the log evidence and its gradients together, with U = K^-1 Phi."""
-    N, M, R = len(solved.R), solved.R.shape[1] + cut.n_columns, solved.R
-    return Slopes(
-        value=-0.5 * (M * K.log_det + solved.squares.sum() + cut.energy / s + N * M * math.log(2 * math.pi)),
-        grad_Phi=torch.addmm(-M * U, R, solved.Phi_R.T),
-        grad_s=0.5 * (R.square().sum() + cut.energy / s**2 - M * K.inverse_trace),
+def evidence_gradients(
+    K: Covariance,
+    U: Float[Tensor, "N F"],
+    solution: CovarianceSolution,
+    s: Scalar,
+    truncated: TruncatedColumns = NO_TRUNCATION,
+) -> EvidenceGradients:
+    """Return the log evidence and its gradients, given U = K^-1 Phi and the solution of K R = Y."""
+    N, M, R = len(solution.R), solution.R.shape[1] + truncated.n_columns, solution.R
+    quadratic, energy = solution.quadratic.sum(), truncated.energy
+    return EvidenceGradients(
+        value=-0.5 * (M * K.log_det + quadratic + energy / s + N * M * math.log(2 * math.pi)),
+        grad_Phi=torch.addmm(-M * U, R, solution.Phi_R.T),
+        grad_s=0.5 * (R.square().sum() + energy / s**2 - M * K.inverse_trace),
     )
 
 
 def forbid_double_backward(function: str) -> None:
-    """Keep torch from giving a second derivative without this function's part, as its own decorator would."""
+    """Raise an error on `create_graph=True`; torch's `once_differentiable` would silently omit this function's part."""
     if torch.is_grad_enabled():
         raise RuntimeError(
             f"{function} can be differentiated once. Got create_graph=True. "
@@ -83,19 +100,19 @@ def forbid_double_backward(function: str) -> None:
 
 
 class _LogEvidence(torch.autograd.Function):
-    """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
+    """Combines the value with its analytic gradient, so that autograd does not differentiate a factorisation."""
 
     @staticmethod
-    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor, cut: TruncatedColumns) -> Tensor:
+    def forward(ctx: Any, Y: Tensor, Phi: Tensor, noise_variance: Tensor, truncated: TruncatedColumns) -> Tensor:
         s = noise_variance.double()
         K = factor_covariance(Phi.double(), s)
-        solved = K.solve(Y.double())
-        value, grad_Phi, grad_s = evaluate(K, K.inverse_features(), solved, s, cut)
-        grad_Y = -solved.R.to(Y) if ctx.needs_input_grad[0] else None
+        solution = K.solve(Y.double())
+        value, grad_Phi, grad_s = evidence_gradients(K, K.inverse_features(), solution, s, truncated)
+        grad_Y = -solution.R.to(Y) if ctx.needs_input_grad[0] else None
         ctx.save_for_backward(grad_Y, grad_Phi.to(Phi), grad_s.to(noise_variance))
         return value
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, grad_value: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         forbid_double_backward("log_evidence")
-        return *(None if by is None else gradient.to(by) * by for by in ctx.saved_tensors), None
+        return *(None if grad is None else grad_value.to(grad) * grad for grad in ctx.saved_tensors), None

@@ -1,31 +1,27 @@
-r"""What is left of a view's rows once they are summed over, and the slopes of its evidence by features.
+r"""The log evidence of a view as a function of its latents, one block of rows at a time, with its analytic gradient.
 
-With A = Phi' Phi + s I = LL', C = Phi' Y, H = L^-1 C and B = L'^-1 H, see `evidence/collapsed_blocked.py`.
-
-The log evidence of a view straight from its latents, a block of rows at a time, with its analytic gradient.
-
-It is that of `evidence/collapsed.py` for F < N, without ever holding all features. With A = Phi' Phi + s I = LL',
-C = Phi' Y, H = L^-1 C and B = L'^-1 H
+This is the log evidence of `evidence/collapsed.py` [eq:gaussian_elbo_estimate] for F < N, without holding the features
+of all rows in memory. With A = Phi' Phi + s I = LL', C = Phi' Y, H = L^-1 C and B = L'^-1 H = A^-1 C,
 
     log N(Y | 0, K) = -1/2 [ M (log|A| + (N - F) log s) + (|Y|^2 - |H|^2) / s + N M log 2 pi ]
 
-    by Phi:  R B' - M Phi A^-1        s R = Y - Phi B
-    by s:    1/2 [ |R|^2 - M ((N - F) / s + tr A^-1) ]        s^2 |R|^2 = |Y|^2 - |H|^2 - s |B|^2
+    d/dPhi = R B' - M Phi A^-1                              with s R = Y - Phi B
+    d/ds   = 1/2 [ |R|^2 - M ((N - F) / s + tr A^-1) ]      with s^2 |R|^2 = |Y|^2 - |H|^2 - s |B|^2
 
-A, C and the slopes by frequencies are sums over rows, and the slopes by a row's latent need that row alone: two passes
-over the blocks, with the small matrices factored between them. Y may have been rotated and cut short
-(`models/compression.py`): then M and |Y|^2 are still those of the whole view, and the columns that were cut have C = 0,
-which can only raise their (|Y|^2 - |H|^2) / s, and lower the evidence.
+A, C and the gradients with respect to the frequencies are sums over rows, and the gradient with respect to the latent
+of a row depends on that row only. The computation is therefore two passes over the blocks, with the F x F matrices
+factored in between. Y may have been rotated and truncated (`models/compression.py`): M and |Y|^2 are still those of the
+whole view, and truncated columns have C = 0, which can only increase their (|Y|^2 - |H|^2) / s and thus lower the
+evidence.
 
-**Precision.** A is as ill-conditioned as N / s, and whatever is rounded enters divided by s. While s is not small
-(`FLOAT64_NOISE_THRESHOLD`), A and C take the features' precision within a block of rows and float64 sums over blocks, and the
-slopes by Phi are
+**Precision.** The condition number of A is about N / s, and rounding errors are divided by s. Unless s is small
+(`FLOAT64_NOISE_THRESHOLD`), A and C are computed in the precision of the features within a block of rows and summed
+over blocks in float64, and the gradient with respect to Phi is computed in the precision of the features as
 
     Y (B' / s) - Phi (B B' / s + M A^-1)
 
-in the precision of the features; on a GPU, features and Y lie on the grid of TF32, on which its products are exact
-(`linalg/gram.py`). When it is small, R is formed in float64, and s |R|^2 + |B|^2 takes
-the place of the small difference of large numbers above.
+On a GPU, features and Y are rounded to TF32, for which products are exact (`linalg/gram.py`). If s is small, R is
+computed in float64, and s |R|^2 + |B|^2 replaces (|Y|^2 - |H|^2) / s, which suffers from cancellation.
 """
 
 import math
@@ -52,86 +48,26 @@ from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencyGradients, feature_block, features_vjp
 from mvlvm.spectral.features import Frequencies
 
-
-class FeatureSpaceFactors(NamedTuple):
-    """What is left of the rows once they are summed over: scalars in float64, matrices as slopes need them."""
-
-    s: Scalar
-    log_det: Scalar  # log|A|
-    inverse_trace: Scalar  # tr A^-1
-    H_energy: Scalar  # |H|^2
-    L_inverse: Float[Tensor, "F F"]
-    B: Float[Tensor, "F r"]
-
-
-def factor_gram(
-    gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype
-) -> FeatureSpaceFactors:
-    """Factor A = Phi' Phi + s I, of which the lower half is given, and solve with it; matrices in precision `dtype`."""
-    L = cholesky(add_to_diagonal(gram, s))
-    L_inverse = invert_lower_triangular(L)
-    H = L_inverse @ C
-    log_det, inverse_trace = 2 * L.diagonal().log().sum(), L_inverse.square().sum()
-    in_slopes = L_inverse.to(dtype)
-    return FeatureSpaceFactors(s, log_det, inverse_trace, H.square().sum(), in_slopes, in_slopes.T @ H.to(dtype))
-
-
-class ExactFeatureGradient:
-    """R B' - M Phi A^-1, residuals R in float64."""
-
-    def __init__(self, small: FeatureSpaceFactors, n_columns: int, dtype: torch.dtype) -> None:
-        self.B, self.B_over_s = small.B, (small.B / small.s).to(dtype)
-        self.minus_MA = (-n_columns * small.L_inverse.T @ small.L_inverse).to(dtype)
-
-    def __call__(
-        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
-    ) -> Float[Tensor, "N F"]:
-        """Write the slopes by the features of some rows."""
-        R = residuals(Phi, Y, self.B).to(Phi)
-        return torch.mm(self.B_over_s, R.T, out=into.T).addmm_(self.minus_MA, Phi.T).T
-
-
-class FastFeatureGradient:
-    """Y (B' / s) - Phi W with W = B B' / s + M A^-1."""
-
-    def __init__(self, small: FeatureSpaceFactors, n_columns: int, dtype: torch.dtype) -> None:
-        self.B_over_s = (small.B / small.s).to(dtype)
-        A_inverse = small.L_inverse.T @ small.L_inverse
-        self.minus_W = torch.addmm(A_inverse, self.B_over_s, small.B.T, beta=-n_columns, alpha=-1)
-
-    def __call__(
-        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], into: Float[Tensor, "N F"]
-    ) -> Float[Tensor, "N F"]:
-        """Write the slopes by the features of some rows."""
-        grad_Y = split_precision_matmul(self.B_over_s, Y.T, into=into.T)
-        return split_precision_matmul(self.minus_W, Phi.T, into=grad_Y, add=True).T
-
-
-def residuals(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], B: Float[Tensor, "F r"]) -> Float[Tensor, "N r"]:
-    """Give Y - Phi B in float64."""
-    return torch.addmm(Y.double(), Phi.double(), B, alpha=-1)
-
-
-# Below this noise variance nothing is rounded to float32 before it is divided by s; it is looked at every fifty steps
-# (`training/loop.py`), in which the noise moves by less than an order of magnitude. Above it float32 products are off
-# by 6e-8 / 0.05, a millionth of the evidence; the entries of A, of which a block of 4096 rows has errors of 1e-6, by so
-# little that log|A| keeps seven digits; and features and columns on the grid of TF32 are off by at most 4.9e-4 of
-# themselves, each in its own direction, which is noise of less than 1e-7 of their variance beside 0.05.
+# Below this noise variance nothing is rounded to float32 before a division by s. It is compared with s every fifty
+# steps (`training/loop.py`), in which the noise changes by less than an order of magnitude. Above the threshold, the
+# relative error of the evidence from float32 products is 6e-8 / 0.05, about 1e-6; the errors of A, 1e-6 in a block of
+# 4096 rows, leave seven digits of log|A|; and rounding features and columns to TF32 changes each by at most 4.9e-4 of
+# itself in a random direction, noise of less than 1e-7 of their variance compared with 0.05.
 FLOAT64_NOISE_THRESHOLD = 0.05
-# A processor multiplies so few columns faster from the left.
-_NARROW = 32
+# Up to this number of columns, a CPU computes Phi' Y faster as the transpose of Y' Phi.
+_MAX_COLUMNS_TRANSPOSED = 32
 
 
 class Target(NamedTuple):
-    """A view as its evidence takes it: all of its columns, or the leading directions of them.
+    """The columns of a view for which the evidence is computed: all of them, or their leading directions.
 
     Attributes:
-        Y: the view, rotated and cut short or not; rows already weighed.
-        n_columns: M, all columns of the view.
-        energy: |Y|^2 of all columns.
-        cut: the part of it that Y does not have.
-        row_scale: the square roots of the rows' weights, by which features are multiplied; None is one.
-        on_grid: whether Y lies on the grid of TF32 already.
+        Y: the view, possibly rotated and truncated; rows are already multiplied by `row_scale`.
+        n_columns: M, the number of columns of the whole view.
+        energy: |Y|^2 of the whole view.
+        truncated_energy: the part of `energy` that is not in Y.
+        row_scale: the square roots of the sample weights, by which the features are multiplied; None means one.
+        rounded_to_tf32: whether Y already consists of TF32 numbers.
     """
 
     Y: Float[Tensor, "N r"]
@@ -144,13 +80,13 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """How rows are worked on.
+    """How the rows are divided into blocks and processed.
 
     Attributes:
-        n_rows: in a block.
-        keep: whether features are kept from the first pass to the second, or computed again.
-        exact: whether everything that is divided by s is float64.
-        space: memory for one block, used by one evidence at a time.
+        n_rows: the number of rows of a block.
+        keep: whether features are kept from the first pass for the second, or recomputed.
+        exact: whether everything that is divided by s is computed in float64.
+        space: memory for one block, used by one evaluation at a time.
     """
 
     n_rows: int
@@ -159,151 +95,230 @@ class BlockPlan:
     space: Workspace = field(default_factory=Workspace, repr=False)
 
 
+class FeatureSpaceFactors(NamedTuple):
+    """Factors of A and solutions with it, from sums over all rows.
+
+    Scalars are float64; matrices have the precision in which gradients are computed.
+
+    Attributes:
+        s: the noise variance.
+        log_det: log|A|.
+        inverse_trace: tr A^-1.
+        H_energy: |H|^2.
+        L_inverse: L^-1.
+        B: A^-1 C.
+    """
+
+    s: Scalar
+    log_det: Scalar
+    inverse_trace: Scalar
+    H_energy: Scalar
+    L_inverse: Float[Tensor, "F F"]
+    B: Float[Tensor, "F r"]
+
+
+def factor_gram(
+    gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype
+) -> FeatureSpaceFactors:
+    """Factor A = Phi' Phi + s I and solve A B = C.
+
+    Args:
+        gram: Phi' Phi in float64; only the lower triangle is read.
+        C: Phi' Y in float64.
+        s: the noise variance.
+        dtype: the precision of the matrices that are returned.
+    """
+    L = cholesky(add_to_diagonal(gram, s))
+    L_inverse = invert_lower_triangular(L)
+    H = L_inverse @ C
+    log_det, inverse_trace = 2 * L.diagonal().log().sum(), L_inverse.square().sum()
+    rounded = L_inverse.to(dtype)
+    return FeatureSpaceFactors(s, log_det, inverse_trace, H.square().sum(), rounded, rounded.T @ H.to(dtype))
+
+
+class ExactFeatureGradient:
+    """The gradient R B' - M Phi A^-1 with respect to the features, with residuals R in float64."""
+
+    def __init__(self, factors: FeatureSpaceFactors, n_columns: int, dtype: torch.dtype) -> None:
+        self.B, self.B_over_s = factors.B, (factors.B / factors.s).to(dtype)
+        self.minus_MA = (-n_columns * factors.L_inverse.T @ factors.L_inverse).to(dtype)
+
+    def __call__(
+        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], out: Float[Tensor, "N F"]
+    ) -> Float[Tensor, "N F"]:
+        """Write the gradient with respect to the features of a block of rows to `out`, N x F."""
+        R = residuals(Phi, Y, self.B).to(Phi)
+        return torch.mm(self.B_over_s, R.T, out=out.T).addmm_(self.minus_MA, Phi.T).T
+
+
+class FastFeatureGradient:
+    """The gradient Y (B' / s) - Phi W with W = B B' / s + M A^-1, in the precision of the features."""
+
+    def __init__(self, factors: FeatureSpaceFactors, n_columns: int, dtype: torch.dtype) -> None:
+        self.B_over_s = (factors.B / factors.s).to(dtype)
+        A_inverse = factors.L_inverse.T @ factors.L_inverse
+        self.minus_W = torch.addmm(A_inverse, self.B_over_s, factors.B.T, beta=-n_columns, alpha=-1)
+
+    def __call__(
+        self, Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], out: Float[Tensor, "N F"]
+    ) -> Float[Tensor, "N F"]:
+        """Write the gradient with respect to the features of a block of rows to `out`, N x F."""
+        data_term = split_precision_matmul(self.B_over_s, Y.T, out=out.T)
+        return split_precision_matmul(self.minus_W, Phi.T, out=data_term, accumulate=True).T
+
+
+def residuals(Phi: Float[Tensor, "N F"], Y: Float[Tensor, "N r"], B: Float[Tensor, "F r"]) -> Float[Tensor, "N r"]:
+    """Return Y - Phi B in float64, N x r."""
+    return torch.addmm(Y.double(), Phi.double(), B, alpha=-1)
+
+
 def blocked_log_evidence(
     target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, noise_variance: Scalar, plan: BlockPlan
 ) -> Scalar:
-    """Give the log evidence of a view in float64, differentiable once by latents, frequencies and noise.
+    """Return the log evidence of a view as a function of its latents, for F < N [eq:gaussian_elbo_estimate].
 
-    Costs O(N F^2 + N r F) and holds O(n_rows F) numbers, or O(N F) if features are kept. For F < N.
+    Differentiable once with respect to latents, frequencies and noise variance. Costs O(N F^2 + N r F) and holds
+    O(n_rows F) numbers in memory, or O(N F) if features are kept.
 
     Args:
         target: the view.
         X: the latents of its rows.
-        frequencies: of its features.
+        frequencies: the frequencies of its features.
         noise_variance: s, positive.
-        plan: how rows are worked on.
+        plan: how rows are divided into blocks and processed.
+
+    Returns:
+        The log evidence, a float64 scalar.
 
     Raises:
         NumericalError: the covariance cannot be factored.
     """
-    by = (X, *(part for part in frequencies if part is not None), noise_variance)
-    with_grad = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in by)
+    inputs = (X, *(part for part in frequencies if part is not None), noise_variance)
+    with_grad = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs)
     return _BlockedLogEvidence.apply(target, plan, with_grad, X, *frequencies, noise_variance)  # pyright: ignore[reportReturnType]
 
 
 class _BlockedLogEvidence(torch.autograd.Function):
-    """Joins the value and its analytic gradient; nothing is differentiated through a factorisation."""
+    """Combines the value with its analytic gradient, so that autograd does not differentiate a factorisation."""
 
     @staticmethod
     def forward(ctx: Any, target: Target, plan: BlockPlan, with_grad: bool, X: Tensor, *rest: Any) -> Tensor:
         frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
         blocks = _RowBlocks(target, X, frequencies, plan, with_grad)
-        small = factor_gram(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
-        misfit = _misfit(target, small, blocks.residual_energy(small))
+        factors = factor_gram(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
+        quadratic = _quadratic_terms(target, factors, blocks.residual_energy(factors))
         if with_grad:
-            grad_X, grad_frequencies = blocks.slopes(small)
-            grad_carrier, *grad_envelope = grad_frequencies.frequencies.split(len(frequencies.carrier))
-            grad_s = _noise_gradient(target, len(X), small, misfit).to(noise_variance)
+            grad_X, gradients = blocks.gradients(factors)
+            grad_carrier, *grad_envelope = gradients.frequencies.split(len(frequencies.carrier))
+            grad_s = _noise_gradient(target, len(X), factors, quadratic).to(noise_variance)
             ctx.save_for_backward(
-                grad_X, grad_carrier, grad_envelope[0] if grad_envelope else None, grad_frequencies.amplitude, grad_s
+                grad_X, grad_carrier, grad_envelope[0] if grad_envelope else None, gradients.amplitude, grad_s
             )  # fmt: skip
-        return _value(target, len(X), small, misfit)
+        return _value(target, len(X), factors, quadratic)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, grad_value: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         forbid_double_backward("blocked_log_evidence")
         grad_X, *grad_frequencies, grad_s = ctx.saved_tensors
-        times = gradient.to(grad_X)
+        factor = grad_value.to(grad_X)
         return (
             None,
             None,
             None,
-            times * grad_X,
-            *(None if by is None else times * by for by in grad_frequencies),
-            (gradient.to(grad_s) * grad_s),
+            factor * grad_X,
+            *(None if grad is None else factor * grad for grad in grad_frequencies),
+            (grad_value.to(grad_s) * grad_s),
         )
 
 
-class _Misfit(NamedTuple):
-    """Of all columns: the sum of y' K^-1 y, and s^2 |R|^2."""
+class _QuadraticTerms(NamedTuple):
+    """Sums over all columns: value is y' K^-1 y, residual_energy is s^2 |R|^2."""
 
-    squares: Scalar
+    value: Scalar
     residual_energy: Scalar
 
 
-def _misfit(target: Target, small: FeatureSpaceFactors, residual_energy: Scalar | None) -> _Misfit:
-    """Put the misfit together, from the residuals where they were formed."""
-    weights = small.B.square().sum(dtype=torch.float64)
+def _quadratic_terms(target: Target, factors: FeatureSpaceFactors, residual_energy: Scalar | None) -> _QuadraticTerms:
+    """Return the quadratic terms, from the residuals if these were computed."""
+    B_energy = factors.B.square().sum(dtype=torch.float64)
     if residual_energy is None:
-        squares = (target.energy - small.H_energy) / small.s
-        return _Misfit(squares, small.s * (squares - weights))
-    return _Misfit(
-        (residual_energy + target.truncated_energy) / small.s + weights, residual_energy + target.truncated_energy
-    )
+        value = (target.energy - factors.H_energy) / factors.s
+        return _QuadraticTerms(value, factors.s * (value - B_energy))
+    residual_energy = residual_energy + target.truncated_energy
+    return _QuadraticTerms(residual_energy / factors.s + B_energy, residual_energy)
 
 
-def _value(target: Target, N: int, small: FeatureSpaceFactors, misfit: _Misfit) -> Scalar:
-    F, M = len(small.B), target.n_columns
-    log_det = small.log_det + (N - F) * small.s.log()
-    return -0.5 * (M * log_det + misfit.squares + N * M * math.log(2 * math.pi))
+def _value(target: Target, N: int, factors: FeatureSpaceFactors, quadratic: _QuadraticTerms) -> Scalar:
+    F, M = len(factors.B), target.n_columns
+    log_det = factors.log_det + (N - F) * factors.s.log()
+    return -0.5 * (M * log_det + quadratic.value + N * M * math.log(2 * math.pi))
 
 
-def _noise_gradient(target: Target, N: int, small: FeatureSpaceFactors, misfit: _Misfit) -> Scalar:
-    inverse_trace = (N - len(small.B)) / small.s + small.inverse_trace
-    return 0.5 * (misfit.residual_energy / small.s**2 - target.n_columns * inverse_trace)
+def _noise_gradient(target: Target, N: int, factors: FeatureSpaceFactors, quadratic: _QuadraticTerms) -> Scalar:
+    inverse_trace = (N - len(factors.B)) / factors.s + factors.inverse_trace
+    return 0.5 * (quadratic.residual_energy / factors.s**2 - target.n_columns * inverse_trace)
 
 
 class _RowBlocks:
-    """The rows of a view, block by block."""
+    """The rows of a view, block by block, with their features."""
 
     def __init__(
         self, target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, with_grad: bool
     ) -> None:
         self.target, self.frequencies, self.plan, self.with_grad = target, frequencies, plan, with_grad
-        self.X = X.T.contiguous().T  # products with so few columns are fast only if these are contiguous
-        self.keep = plan.keep and (with_grad or plan.exact)  # else there is no second pass
+        self.X = X.T.contiguous().T  # products with so few columns are fast only if the columns are contiguous
+        self.keep = plan.keep and (with_grad or plan.exact)  # otherwise there is no second pass
         self.kept: dict[int, FeatureBlock] = {}
 
     def sums(self) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
-        """Give the lower half of Phi' Phi, and C = Phi' Y."""
-        of_block = self._exact_sums if self.plan.exact else self._fast_sums
-        sums = (of_block(rows, block) for rows, block in self._blocks(with_grad=self.with_grad and self.keep))
+        """Return the lower triangle of Phi' Phi (F x F) and C = Phi' Y (F x r) in float64."""
+        block_sums = self._exact_sums if self.plan.exact else self._fast_sums
+        sums = (block_sums(rows, block) for rows, block in self._blocks(with_grad=self.with_grad and self.keep))
         gram, C = (part.double() for part in next(sums))
-        for more_gram, more_C in sums:
-            gram += more_gram
-            C += more_C
+        for block_gram, block_C in sums:
+            gram += block_gram
+            C += block_C
         return gram, C
 
     def _exact_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
-        Phi = block.in_double(self.plan.space)
+        Phi = block.as_float64(self.plan.space)
         return lower_gram(Phi), Phi.T @ self.target.Y[rows].double()
 
     def _fast_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         Phi, Y = block.Phi, self._columns(rows)
         if Phi.is_cuda:
-            with allow_tf32_matmul(Phi.device):  # both lie on its grid
+            with allow_tf32_matmul(Phi.device):  # both matrices consist of TF32 numbers
                 return transposed_matmul(Phi, Phi), transposed_matmul(Phi, Y)
-        return lower_gram(Phi), (Y.T @ Phi).T if Y.shape[1] <= _NARROW else Phi.T @ Y
+        return lower_gram(Phi), (Y.T @ Phi).T if Y.shape[1] <= _MAX_COLUMNS_TRANSPOSED else Phi.T @ Y
 
-    def residual_energy(self, small: FeatureSpaceFactors) -> Scalar | None:
-        """Give |Y - Phi B|^2 where it must be exact."""
+    def residual_energy(self, factors: FeatureSpaceFactors) -> Scalar | None:
+        """Return |Y - Phi B|^2 if everything that is divided by s is float64, otherwise None."""
         if not self.plan.exact:
             return None
         blocks = self._blocks(with_grad=self.with_grad and self.keep)
-        of_blocks = (residuals(block.Phi, self.target.Y[rows], small.B) for rows, block in blocks)
-        return torch.stack([R.square().sum() for R in of_blocks]).sum()
+        block_residuals = (residuals(block.Phi, self.target.Y[rows], factors.B) for rows, block in blocks)
+        return torch.stack([R.square().sum() for R in block_residuals]).sum()
 
-    def slopes(self, small: FeatureSpaceFactors) -> tuple[Float[Tensor, "N D"], FrequencyGradients]:
-        """Give the slopes by latents, and by frequencies."""
+    def gradients(self, factors: FeatureSpaceFactors) -> tuple[Float[Tensor, "N D"], FrequencyGradients]:
+        """Return the gradients with respect to latents (N x D) and frequencies."""
         grad_X, parts = torch.empty_like(self.X), []
-        by_features = (ExactFeatureGradient if self.plan.exact else FastFeatureGradient)(
-            small, self.target.n_columns, self.X.dtype
-        )
+        FeatureGradient = ExactFeatureGradient if self.plan.exact else FastFeatureGradient
+        feature_gradient = FeatureGradient(factors, self.target.n_columns, self.X.dtype)
         for rows, block in self._blocks(with_grad=True):
-            into = self.plan.space.take("slopes", block.Phi.T.shape, block.Phi)
-            G = by_features(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows), into.T)
+            out = self.plan.space.take("feature_gradient", block.Phi.T.shape, block.Phi)
+            G = feature_gradient(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows), out.T)
             grad_X[rows], part = features_vjp(block, G, self.X[rows], self.frequencies, self.plan.space)
             parts.append(part)
         summed = parts[0] if len(parts) == 1 else (torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True))
         return grad_X, FrequencyGradients(*summed)
 
     def _columns(self, rows: slice) -> Float[Tensor, "n r"]:
-        """Give some rows of Y in the precision of the features, as products are fast with."""
+        """Return a block of rows of Y in the precision of the features, rounded to TF32 on a GPU."""
         Y = self.target.Y[rows].to(self.X)
         return round_to_tf32(Y) if supports_tf32(Y) and not self.target.rounded_to_tf32 else Y
 
     def _blocks(self, *, with_grad: bool) -> Iterator[tuple[slice, FeatureBlock]]:
-        """Give the features of one block after the other: those that were kept, or computed again."""
+        """Iterate over the blocks of rows with their features, which were kept or are recomputed."""
         N = len(self.X)
         for first in range(0, N, self.plan.n_rows):
             rows = slice(first, min(first + self.plan.n_rows, N))
@@ -312,8 +327,8 @@ class _RowBlocks:
                 scale = None if self.target.row_scale is None else self.target.row_scale[rows]
                 block = feature_block(
                     self.X[rows], self.frequencies, with_grad=with_grad, row_scale=scale,
-                    coarse=not self.plan.exact, space=self.plan.space, slot=first if self.keep else 0,
+                    tf32=not self.plan.exact, workspace=self.plan.space, slot=first if self.keep else 0,
                 )  # fmt: skip
                 if self.keep:
-                    self.kept[first] = block.to_keep()
+                    self.kept[first] = block.without_float64()
             yield rows, block

@@ -1,7 +1,4 @@
-"""The divergence of the latent posterior from its prior, term (b) of the bound.
-
-The evidence lower bound, in its parts.
-"""
+"""The evidence lower bound: the expected log evidence of each view, term (a), minus the KL divergence, term (b)."""
 
 from dataclasses import dataclass
 
@@ -14,17 +11,20 @@ from mvlvm.shapes import Scalar
 def latent_kl(
     mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], weight: Float[Tensor, " N"] | None = None
 ) -> Scalar:
-    r"""Give the divergence of q(X) from the standard normal prior [eq:evaluation_term_2].
+    r"""Return the KL divergence of q(X) from the standard normal prior, term (b) [eq:evaluation_term_2].
 
     $$ \tfrac12 \sum_n \big( \operatorname{tr} S_n + \mu_n^\top \mu_n - \log|S_n| - D \big),
        \qquad S_n = \operatorname{diag}(\mathrm{std}_n^2) $$
 
-    Summed over samples, not averaged: the bound weighs it by one.
+    Summed over samples, not averaged: its weight in the bound is one.
 
     Args:
         mean: posterior means $\mu_n$.
         std: posterior standard deviations, positive.
-        weight: how often each sample counts; None is once.
+        weight: sample weights; None means one.
+
+    Returns:
+        The divergence in nats, a float64 scalar.
     """
     mean, std = mean.double(), std.double()
     if weight is None:
@@ -34,11 +34,11 @@ def latent_kl(
 
 @dataclass(frozen=True)
 class Elbo:
-    """The bound: one expected log evidence per view, term (a), minus the latent's divergence, term (b).
+    """The evidence lower bound, in its terms [eq:gaussian_elbo_estimate, eq:evaluation_term_2].
 
     Args:
-        reconstruction: the views' expected log evidences.
-        latent_kl: the divergence of q(X) from p(X).
+        reconstruction: the expected log evidence of each view, term (a).
+        latent_kl: the KL divergence of q(X) from p(X), term (b).
     """
 
     reconstruction: Float[Tensor, " V"]
@@ -46,22 +46,22 @@ class Elbo:
 
     @property
     def value(self) -> Scalar:
-        """The bound itself, every term weighed by one."""
+        """The bound: the sum of the reconstruction terms minus the KL divergence, a scalar."""
         return self.reconstruction.sum() - self.latent_kl
 
     def parts(self) -> dict[str, Tensor]:
-        """Name the bound and its terms, for the history of a fit."""
+        """Return the bound and its terms by name, as scalars, for the history of a fit."""
         return {"elbo": self.value, "reconstruction": self.reconstruction.sum(), "latent_kl": self.latent_kl}
 
 
 @dataclass(frozen=True)
 class WeightedElbo:
-    """An objective: the bound with its terms weighed. With weights other than one it is no bound itself.
+    """A training objective with weighted terms of the bound. With weights other than one it is not a bound itself.
 
     Args:
         elbo: the bound.
-        view_weights: of the views' evidences.
-        latent_kl_weight: of the divergence.
+        view_weights: the weights of the expected log evidences.
+        latent_kl_weight: the weight of the KL divergence.
     """
 
     elbo: Elbo
@@ -70,9 +70,9 @@ class WeightedElbo:
 
     @property
     def value(self) -> Scalar:
-        """The number to raise."""
+        """The objective to maximise, a scalar."""
         return (self.view_weights * self.elbo.reconstruction).sum() - self.latent_kl_weight * self.elbo.latent_kl
 
     def parts(self) -> dict[str, Tensor]:
-        """Give the bound and its terms, unweighted."""
+        """Return the unweighted bound and its terms by name, as scalars."""
         return self.elbo.parts()

@@ -1,4 +1,4 @@
-"""Kernels in closed form."""
+"""Kernels in closed form: NG-SM, bivariate SM, stationary SM, squared exponential and Gibbs."""
 
 from mvlvm.kernels.gibbs import exponential_lengthscale, gibbs_kernel
 from mvlvm.kernels.ngsm import bivariate_sm_kernel, ngsm_kernel

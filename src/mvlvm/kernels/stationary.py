@@ -1,4 +1,4 @@
-"""Kernels of the difference x - y alone."""
+"""Stationary kernels, which depend on the difference x - y only."""
 
 import torch
 from jaxtyping import Float
@@ -11,15 +11,33 @@ from mvlvm.spectral.sampling import StationaryMixture
 def rbf_kernel(
     X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], *, lengthscale: float = 1.0, variance: float = 1.0
 ) -> Float[Tensor, "N K"]:
-    r"""Evaluate the squared exponential kernel, $s^2 \exp(-\|x - y\|^2 / (2 \ell^2))$ (App. D.1.1)."""
+    r"""Evaluate the squared exponential kernel, $s^2 \exp(-\|x - y\|^2 / (2 \ell^2))$ (App. D.1.1).
+
+    Args:
+        X1: latents x.
+        X2: latents y.
+        lengthscale: the length scale $\ell$.
+        variance: the variance $s^2$.
+
+    Returns:
+        The kernel matrix, N x K.
+    """
     return variance * torch.exp(-0.5 * squared_distance(X1, X2) / lengthscale**2)
 
 
 def sm_kernel(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: StationaryMixture) -> Float[Tensor, "N K"]:
-    r"""Evaluate the spectral mixture kernel.
+    r"""Evaluate the spectral mixture kernel, the tied case w_1 = w_2 of [eq:ng-sm-kernel].
 
     $$ k(x, y) = \sum_q \alpha_q \exp(-\tfrac12 \textstyle\sum_d \sigma_{qd}^2 (x_d - y_d)^2)
        \cos(\mu_q^\top (x - y)) $$
+
+    Args:
+        X1: latents x.
+        X2: latents y.
+        density: the spectral density.
+
+    Returns:
+        The kernel matrix, N x K.
     """
     total = torch.zeros(len(X1), len(X2)).to(X1)
     for alpha, mu, sigma in zip(density.alpha, density.mu, density.sigma, strict=True):
@@ -28,5 +46,5 @@ def sm_kernel(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"], density: Stati
 
 
 def squared_distance(X1: Float[Tensor, "N D"], X2: Float[Tensor, "K D"]) -> Float[Tensor, "N K"]:
-    """Give the squared Euclidean distance of every pair; differences first, so that it is never negative."""
+    """Return the squared Euclidean distance of each pair of rows, N x K; from differences, so never negative."""
     return (X1[:, None] - X2[None]).square().sum(dim=2)

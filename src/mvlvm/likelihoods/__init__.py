@@ -1,4 +1,4 @@
-"""Likelihoods p(y | f): how the entries of a view are drawn around the values of its function."""
+"""Likelihoods p(y | f) of the entries y of a view given the values f of its latent function."""
 
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support
 from mvlvm.likelihoods.bernoulli import Bernoulli

@@ -1,8 +1,11 @@
-r"""What every likelihood p(y | f) can be asked.
+r"""The interface of all likelihoods p(y | f).
 
-A view's function gives f, or a normal distribution of it with mean m and variance v at every entry. A likelihood turns
-them into densities of the entries y, into moments of y, and into draws. Results are entry by entry; an entry that is
-NaN is missing and adds zero. A variance of exactly zero is allowed: f is then known.
+For each entry of a view, the latent function has either a value f or a normal distribution with mean m and variance v.
+A likelihood computes densities and moments of the entries y from them, and samples y. Results are per entry; missing
+entries are NaN and contribute zero. A variance of exactly zero means that f is known.
+
+The paper has Gaussian views only [eq:gaussian_elbo_estimate]. For the other likelihoods the expected log density enters
+the bound of `evidence/weight_space.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -26,90 +29,101 @@ class Support(Enum):
 
 
 class Response(NamedTuple):
-    """Mean and variance of the entries of a view."""
+    """Mean and variance of the entries of a view, each N x M."""
 
     mean: Float[Tensor, "N M"]
     variance: Float[Tensor, "N M"]
 
 
 class AbstractDensities(nn.Module, ABC):
-    """How likely entries are, given f or a normal distribution of it. Missing ones are left out here, once for all."""
+    """Densities of entries, given f or a normal distribution of f. The public methods handle missing entries."""
 
     def log_density(self, Y: Float[Tensor, "N M"], f: Float[Tensor, "N M"]) -> Float[Tensor, "N M"]:
-        """Give log p(y | f)."""
-        seen, filled = self._split(Y, f)
-        return self._log_density(filled, f).masked_fill(~seen, 0.0)
+        """Return log p(y | f), N x M; zero at missing entries."""
+        observed, filled = self._split(Y, f)
+        return self._log_density(filled, f).masked_fill(~observed, 0.0)
 
     def expected_log_density(
         self, Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
     ) -> Float[Tensor, "N M"]:
-        """Give E log p(y | f) over f ~ N(mean, variance), differentiable by all but Y."""
-        seen, filled = self._split(Y, mean)
-        return self._expected(filled, mean, variance).masked_fill(~seen, 0.0)
+        """Return E log p(y | f) over f ~ N(mean, variance), N x M; zero at missing entries.
+
+        Differentiable with respect to mean, variance and the parameters of the likelihood.
+        """
+        observed, filled = self._split(Y, mean)
+        return self._expected(filled, mean, variance).masked_fill(~observed, 0.0)
 
     def pairwise_expected_log_density(
         self, Y: Float[Tensor, "N M"], mean: Float[Tensor, "A M"], variance: Float[Tensor, "A M"]
     ) -> Float[Tensor, "N A"]:
-        """Give the expected log density of what was seen of every row, under every one of A predictions."""
-        seen, filled = self._split(Y, mean)
-        return self._pairwise(filled, seen.to(mean), mean, variance)
+        """Return the expected log density of the observed entries of each row under each of A predictions, N x A."""
+        observed, filled = self._split(Y, mean)
+        return self._pairwise(filled, observed.to(mean), mean, variance)
 
     def log_predictive_density(
         self, Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
     ) -> Float[Tensor, "N M"]:
-        r"""Give $\log \int p(y | f)\, N(f; m, v)\, df$. It is no objective: it has no slopes by the own parameters."""
-        seen, filled = self._split(Y, mean)
-        return self._log_predictive(filled, mean, variance).masked_fill(~seen, 0.0)
+        r"""Return $\log \int p(y | f)\, N(f; m, v)\, df$, N x M; zero at missing entries.
+
+        Not a training objective: it is not differentiated with respect to the parameters of the likelihood.
+        """
+        observed, filled = self._split(Y, mean)
+        return self._log_predictive(filled, mean, variance).masked_fill(~observed, 0.0)
 
     def _split(self, Y: Tensor, like: Tensor) -> tuple[Bool[Tensor, "N M"], Float[Tensor, "N M"]]:
-        """Tell which entries were seen, and fill the others with 0, which every likelihood allows."""
-        seen = self._observed(Y)
-        return seen, torch.where(seen, Y, 0.0).to(like)
+        """Return the mask of observed entries, and Y with zeros, which every likelihood allows, at missing entries."""
+        observed = self._observed(Y)
+        return observed, torch.where(observed, Y, 0.0).to(like)
 
     def _observed(self, Y: Tensor) -> Bool[Tensor, "N M"]:
         return ~torch.isnan(Y)
 
     @abstractmethod
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
-        """Give `log_density` where nothing is missing."""
+        """Return `log_density` for complete data."""
 
     @abstractmethod
     def _expected(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        """Give `expected_log_density` where nothing is missing."""
+        """Return `expected_log_density` for complete data."""
 
     @abstractmethod
-    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        """Give `pairwise_expected_log_density`; `seen` is 1 or 0, and Y is 0 where it is 0."""
+    def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        """Return `pairwise_expected_log_density`; `observed` is 1 or 0, and Y is 0 where it is 0."""
 
     @abstractmethod
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        """Give `log_predictive_density` where nothing is missing."""
+        """Return `log_predictive_density` for complete data."""
 
 
 class AbstractLikelihood(AbstractDensities):
-    """p(y | f): how a view's entries are drawn around the values f of its function."""
+    """A likelihood p(y | f) of the entries y of a view given the values f of its latent function.
+
+    Attributes:
+        name: the name under which users select the likelihood.
+        support: the set of values that entries can take.
+        real_valued: whether E[y | f] = f; only such entries can be centred and scaled.
+        log_link: whether E[y | f] = e^f, so that f is comparable with log(1 + y).
+    """
 
     name: ClassVar[str]
     support: ClassVar[Support]
-    # Whether E[y | f] = f. Such entries can be centred and scaled; all others are what they are.
     real_valued: ClassVar[bool] = False
-    # Whether E[y | f] = e^f, so that f is of the size of log(1 + y).
     log_link: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "AbstractLikelihood":
-        """Give a likelihood with parameters to begin training with, from the data."""
+        """Return a likelihood with initial parameters estimated from the data."""
 
     @abstractmethod
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the constant f that suits every column best, always finite; missing entries are left out."""
+        """Return the constant f that fits the observed entries of each column best, of length M; always finite."""
 
     @abstractmethod
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
-        """Give mean and variance of y when f ~ N(mean, variance).
+        """Return mean and variance of y for f ~ N(mean, variance), each N x M.
 
         Args:
             mean: the means of f.
@@ -119,26 +133,26 @@ class AbstractLikelihood(AbstractDensities):
 
     @abstractmethod
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw y given f."""
+        """Sample y given f, N x M."""
 
     def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
-        """Give the number of observations among the entries."""
+        """Return the number of observed entries."""
         return sum(int(self._observed(Y[rows]).sum()) for rows in row_blocks(*Y.shape))
 
     def describe(self) -> dict[str, Tensor]:
-        """Give the parameters by name, in plain units; a likelihood without any gives none."""
+        """Return the constrained parameters by name; empty for a likelihood without parameters."""
         return {}
 
 
 class ColumnMeans(NamedTuple):
-    """The mean of what was seen of every column, and how many entries that was, at least one."""
+    """The mean of the observed entries of each column, and their number, at least one."""
 
     mean: Float[Tensor, " M"]
-    entries: Float[Tensor, " M"]
+    n_observed: Float[Tensor, " M"]
 
 
 def column_means(Y: Float[Tensor, "N M"]) -> ColumnMeans:
-    """Average what was seen of every column; zero for a column without entries."""
+    """Return the mean of the observed entries of each column; zero for a column without any."""
     total, count = Y.new_zeros((2, Y.shape[1]))
     for rows in row_blocks(*Y.shape):
         total += Y[rows].nansum(dim=0)

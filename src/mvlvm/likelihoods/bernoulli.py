@@ -1,4 +1,4 @@
-"""Entries that are 0 or 1: y is 1 with probability sigma(f) = 1 / (1 + e^-f)."""
+"""The Bernoulli likelihood of binary entries: y is 1 with probability sigma(f) = 1 / (1 + e^-f)."""
 
 from typing import ClassVar
 
@@ -12,30 +12,30 @@ from mvlvm.likelihoods.expectations import expected_softplus, log_integral, logi
 
 
 class Bernoulli(AbstractLikelihood):
-    """log p(y | f) = y f - softplus(f), for y in {0, 1}."""
+    """The Bernoulli likelihood, log p(y | f) = y f - softplus(f), for y in {0, 1}."""
 
     name: ClassVar[str] = "bernoulli"
     support: ClassVar[Support] = Support.BINARY
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Bernoulli":
-        """Give the likelihood; there is nothing to learn."""
+        """Return the likelihood, which has no parameters."""
         return cls()
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the logit of every column's share of ones, which is kept half an entry away from none and all."""
-        share, count = column_means(Y)
-        return torch.logit(torch.clamp(share, 0.5 / count, 1 - 0.5 / count))
+        """Return the logit of the fraction of ones in each column, kept half an entry away from 0 and 1."""
+        probability, count = column_means(Y)
+        return torch.logit(torch.clamp(probability, 0.5 / count, 1 - 0.5 / count))
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
-        """Give mean and variance of y, or those of sigma(f)."""
-        share, spread = logistic_moments(mean, variance)
-        return Response(share, share * (1 - share) if include_noise else spread)
+        """Return mean and variance of y or, without noise, of sigma(f), each N x M."""
+        probability, spread = logistic_moments(mean, variance)
+        return Response(probability, probability * (1 - probability) if include_noise else spread)
 
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw zeros and ones."""
+        """Sample binary entries, N x M."""
         return torch.bernoulli(torch.sigmoid(f), generator=generator)
 
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
@@ -44,15 +44,17 @@ class Bernoulli(AbstractLikelihood):
     def _expected(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         return Y * mean - expected_softplus(mean, variance)
 
-    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        return Y @ mean.T - seen @ expected_softplus(mean, variance).T
+    def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        return Y @ mean.T - observed @ expected_softplus(mean, variance).T
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        # not log E sigma(f) by the mixture, whose relative error is large where an entry is a surprise
-        return log_integral(lambda f: self._log_density(Y, f), lambda f: _slopes(Y, f), mean=mean, variance=variance)
+        # log E sigma(f) from `logistic_moments` would have a large relative error for improbable entries
+        return log_integral(
+            lambda f: self._log_density(Y, f), lambda f: _derivatives(Y, f), mean=mean, variance=variance
+        )
 
 
-def _slopes(Y: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the first two derivatives of the log density by f."""
-    share = torch.sigmoid(f)
-    return Y - share, -share * (1 - share)
+def _derivatives(Y: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the first two derivatives of the log density with respect to f."""
+    probability = torch.sigmoid(f)
+    return Y - probability, -probability * (1 - probability)

@@ -1,8 +1,7 @@
-r"""What all likelihoods of counts share: their mean is e^f.
+r"""Likelihoods of counts with mean mu = e^f: Poisson, and negative binomial.
 
-Counts whose mean is e^f.
-
-Counts whose mean is e^f and that vary more than a Poisson variable: var = mu + mu^2 / r.
+The Poisson likelihood is $\log p(y | f) = y f - e^f - \log y!$. The negative binomial likelihood with dispersion r is
+overdispersed, var = mu + mu^2 / r:
 
 $$ \log p(y | f) = \log\frac{\Gamma(y + r)}{\Gamma(r)\, y!} + y (f - \log r) - (y + r)\,\mathrm{softplus}(f - \log r) $$
 """
@@ -19,44 +18,47 @@ from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column
 from mvlvm.likelihoods.expectations import expected_softplus, log_integral
 from mvlvm.parameters import positive, raw_positive
 
+# The range of the initial dispersion; moment estimates outside of it are due to chance in few entries.
+_MIN_INITIAL_DISPERSION, _MAX_INITIAL_DISPERSION = 0.1, 100.0
+
 
 class AbstractCounts(AbstractLikelihood, ABC):
-    """Counts with E[y | f] = e^f."""
+    """A likelihood of counts with E[y | f] = e^f."""
 
     support: ClassVar[Support] = Support.COUNTS
     log_link: ClassVar[bool] = True
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the logarithm of every column's mean; a column of zeros counts as half an event."""
+        """Return the logarithm of the mean of each column; a column of zeros counts as half an event."""
         mean, count = column_means(Y)
         return torch.maximum(mean, 0.5 / count).log()
 
 
 def rate_moments(mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]) -> Response:
-    """Give mean and variance of e^f over f ~ N(mean, variance)."""
+    """Return mean and variance of e^f over f ~ N(mean, variance), each N x M."""
     rate = (mean + 0.5 * variance).exp()
     return Response(rate, rate.square() * variance.expm1())
 
 
 class Poisson(AbstractCounts):
-    """log p(y | f) = y f - e^f - log y!, for y = 0, 1, 2, ..."""
+    """The Poisson likelihood, log p(y | f) = y f - e^f - log y!, for y = 0, 1, 2, ..."""
 
     name: ClassVar[str] = "poisson"
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Poisson":
-        """Give the likelihood; there is nothing to learn."""
+        """Return the likelihood, which has no parameters."""
         return cls()
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
-        """Give mean and variance of y, or those of the rate e^f."""
+        """Return mean and variance of y or, without noise, of the rate e^f, each N x M."""
         rate, spread = rate_moments(mean, variance)
         return Response(rate, spread + rate if include_noise else spread)
 
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw counts."""
+        """Sample counts, N x M."""
         return torch.poisson(f.exp(), generator=generator)
 
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
@@ -65,9 +67,9 @@ class Poisson(AbstractCounts):
     def _expected(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         return Y * mean - (mean + 0.5 * variance).exp() - torch.lgamma(Y + 1)
 
-    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-        # log 0! = 0, so missing entries, which are filled with 0, add nothing to the last term
-        return Y @ mean.T - seen @ (mean + 0.5 * variance).exp().T - torch.lgamma(Y + 1).sum(dim=1, keepdim=True)
+    def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        # log 0! = 0, so missing entries, which are filled with 0, contribute nothing to the last term
+        return Y @ mean.T - observed @ (mean + 0.5 * variance).exp().T - torch.lgamma(Y + 1).sum(dim=1, keepdim=True)
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         without_constant = log_integral(
@@ -76,17 +78,13 @@ class Poisson(AbstractCounts):
         return without_constant - torch.lgamma(Y + 1)
 
 
-# A start outside of these says that the moments of few entries were by chance what they are.
-_SMALLEST_START, _LARGEST_START = 0.1, 100.0
-
-
 class NegativeBinomial(AbstractCounts):
-    """Counts with a dispersion r per column; a small r is a wide spread.
+    """The negative binomial likelihood with a dispersion r per column; a small r means strong overdispersion.
 
-    The expected log density is right to (y + r) times the error of E softplus, 2e-10.
+    The error of the expected log density is (y + r) times that of E softplus, 2e-10.
 
     Args:
-        dispersion: where r starts.
+        dispersion: the initial values of r.
     """
 
     name: ClassVar[str] = "negative-binomial"
@@ -98,38 +96,38 @@ class NegativeBinomial(AbstractCounts):
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "NegativeBinomial":
-        """Estimate r by the moments of every column, r = mu^2 / (var - mu)."""
+        """Return the likelihood with moment estimates of r for each column, r = mu^2 / (var - mu)."""
         mean, count = column_means(Y)
         variance = (Y - mean).square().nansum(dim=0) / (count - 1).clamp(min=1)
         excess = variance - mean
-        dispersion = torch.where(excess > 0, mean.square() / excess, _LARGEST_START)
-        return cls(dispersion.clamp(_SMALLEST_START, _LARGEST_START))
+        dispersion = torch.where(excess > 0, mean.square() / excess, _MAX_INITIAL_DISPERSION)
+        return cls(dispersion.clamp(_MIN_INITIAL_DISPERSION, _MAX_INITIAL_DISPERSION))
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
-        """Give mean and variance of y, or those of its mean e^f."""
+        """Return mean and variance of y or, without noise, of its mean e^f, each N x M."""
         rate, spread = rate_moments(mean, variance)
         noise = rate + (spread + rate.square()) / self._dispersion(mean)  # E mu + E mu^2 / r
         return Response(rate, spread + noise if include_noise else spread)
 
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw counts: a gamma variable of mean e^f and shape r is the rate of a Poisson variable."""
+        """Sample counts, N x M: Poisson variables whose rates are gamma variables of mean e^f and shape r."""
         r = self._dispersion(f).expand_as(f)
-        # torch's public gamma sampler takes no generator
+        # the public gamma sampler of torch does not accept a generator
         gamma = torch._standard_gamma(r, generator=generator)  # pyright: ignore[reportPrivateImportUsage]
         rates = gamma * f.exp() / r
         return torch.poisson(rates, generator=generator)
 
     def describe(self) -> dict[str, Tensor]:
-        """Give the dispersion r of every column."""
+        """Return the dispersion r of each column."""
         return {"dispersion": positive(self.raw_dispersion).detach()}
 
     def _dispersion(self, like: Tensor) -> Float[Tensor, " M"]:
         return positive(self.raw_dispersion).to(like)
 
     def _constant(self, Y: Tensor, r: Tensor) -> Tensor:
-        """Give the logarithm of the binomial coefficient; zero where y is zero."""
+        """Return the logarithm of the binomial coefficient; zero where y is zero."""
         return torch.lgamma(Y + r) - torch.lgamma(r) - torch.lgamma(Y + 1)
 
     def _log_density(self, Y: Tensor, f: Tensor) -> Tensor:
@@ -142,11 +140,11 @@ class NegativeBinomial(AbstractCounts):
         x = mean - r.log()
         return self._constant(Y, r) + Y * x - (Y + r) * expected_softplus(x, variance)
 
-    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         r = self._dispersion(mean)
         x = mean - r.log()
         S = expected_softplus(x, variance)
-        return self._constant(Y, r).sum(dim=1, keepdim=True) + Y @ (x - S).T - seen @ (r * S).T
+        return self._constant(Y, r).sum(dim=1, keepdim=True) + Y @ (x - S).T - observed @ (r * S).T
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         r = self._dispersion(mean).detach()
@@ -154,9 +152,9 @@ class NegativeBinomial(AbstractCounts):
         def log_density(x: Tensor) -> Tensor:
             return Y * x + (Y + r) * logsigmoid(-x)
 
-        def slopes(x: Tensor) -> tuple[Tensor, Tensor]:
-            share = torch.sigmoid(x)
-            return Y - (Y + r) * share, -(Y + r) * share * (1 - share)
+        def derivatives(x: Tensor) -> tuple[Tensor, Tensor]:
+            probability = torch.sigmoid(x)
+            return Y - (Y + r) * probability, -(Y + r) * probability * (1 - probability)
 
         x = mean - r.log()
-        return self._constant(Y, r) + log_integral(log_density, slopes, mean=x, variance=variance)
+        return self._constant(Y, r) + log_integral(log_density, derivatives, mean=x, variance=variance)

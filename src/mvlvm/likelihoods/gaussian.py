@@ -1,4 +1,4 @@
-"""Real entries with normal noise of one variance s for the whole view."""
+"""The Gaussian likelihood: real entries with normal noise, with one variance s for the whole view."""
 
 import math
 from typing import ClassVar
@@ -14,10 +14,10 @@ from mvlvm.row_blocks import row_blocks
 
 
 class Gaussian(AbstractLikelihood):
-    """y ~ N(f, s).
+    """The Gaussian likelihood, y ~ N(f, s).
 
     Args:
-        noise_variance: where s starts.
+        noise_variance: the initial value of s.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -35,7 +35,7 @@ class Gaussian(AbstractLikelihood):
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
-        """Start where collapsed views do: a small share of the columns' variance is noise."""
+        """Return the likelihood with an initial noise variance that is a small fraction of the variance of columns."""
         mean, count = column_means(Y)
         squares = sum(((Y[rows] - mean).square().nansum(dim=0) for rows in row_blocks(*Y.shape)), 0.0 * mean)
         variance = (squares / count).mean().item()
@@ -45,22 +45,22 @@ class Gaussian(AbstractLikelihood):
         return likelihood.to(Y.dtype).to(Y.device)
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Give the mean of every column."""
+        """Return the mean of each column."""
         return column_means(Y).mean
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
     ) -> Response:
-        """Give mean and variance of y, or those of f."""
+        """Return mean and variance of y or, without noise, of f, each N x M."""
         return Response(mean, variance + self._noise_variance(mean) if include_noise else variance)
 
     def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw real numbers."""
+        """Sample real entries, N x M."""
         noise = torch.randn(f.shape, generator=generator, dtype=f.dtype, device=f.device)
         return f + self._noise_variance(f).sqrt() * noise
 
     def describe(self) -> dict[str, Tensor]:
-        """Give the noise variance s."""
+        """Return the noise variance s."""
         return {"noise_variance": self.noise_variance.detach()}
 
     def _noise_variance(self, like: Tensor) -> Tensor:
@@ -73,10 +73,10 @@ class Gaussian(AbstractLikelihood):
         s = self._noise_variance(mean)
         return _log_normal(Y - mean, s) - 0.5 * variance / s
 
-    def _pairwise(self, Y: Tensor, seen: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         s = self._noise_variance(mean)
-        squares = Y.square().sum(dim=1, keepdim=True) - 2 * Y @ mean.T + seen @ (mean.square() + variance).T
-        return -0.5 * (squares / s + (2 * math.pi * s).log() * seen.sum(dim=1, keepdim=True))
+        squares = Y.square().sum(dim=1, keepdim=True) - 2 * Y @ mean.T + observed @ (mean.square() + variance).T
+        return -0.5 * (squares / s + (2 * math.pi * s).log() * observed.sum(dim=1, keepdim=True))
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         return _log_normal(Y - mean, variance + self._noise_variance(mean).detach())

@@ -1,4 +1,4 @@
-"""All likelihoods by the names users give."""
+"""Registry of all likelihoods by name."""
 
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.bernoulli import Bernoulli

@@ -1,1 +1,1 @@
-"""Factorisations that either succeed or say why not."""
+"""Linear algebra for the evidence: Cholesky factors, Gram matrices, solvers, and products on a GPU."""

@@ -1,4 +1,4 @@
-"""Many positive definite systems at once, each with its own right-hand side, known only by their products."""
+"""Preconditioned conjugate gradients for a batch of positive definite systems that are known by their products only."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+# Iterations end when r' P r, with residual r and preconditioner P, is below _TOLERANCE^2 times c' P c in every system.
 _TOLERANCE = 1e-10
-_MOST_STEPS = 500
+_MAX_ITER = 500
 
 
 def batched_conjugate_gradient(
@@ -18,28 +19,33 @@ def batched_conjugate_gradient(
 ) -> Float[Tensor, "F M"]:
     """Solve A_m b_m = c_m for every column m by preconditioned conjugate gradients.
 
+    All systems iterate together; a system that has converged takes steps of length zero.
+
     Args:
-        apply: gives A_m b_m for all columns.
-        C: the right-hand sides.
-        preconditioner: roughly the inverse of every A_m, positive definite.
+        apply: maps the columns b_m to the columns A_m b_m.
+        C: the right-hand sides c_m.
+        preconditioner: a positive definite approximation of all A_m^-1.
+
+    Returns:
+        The solutions b_m as columns, F x M.
     """
     B = preconditioner @ C
     R = C - apply(B)
     Z = preconditioner @ R
-    D, strength = Z, (R * Z).sum(dim=0)
-    small = _TOLERANCE**2 * (C * (preconditioner @ C)).sum(dim=0)
-    for _ in range(_MOST_STEPS):
-        if bool((strength <= small).all()):
+    D, r_dot_z = Z, (R * Z).sum(dim=0)
+    threshold = _TOLERANCE**2 * (C * (preconditioner @ C)).sum(dim=0)
+    for _ in range(_MAX_ITER):
+        if bool((r_dot_z <= threshold).all()):
             break
         AD = apply(D)
-        step = _ratio(strength, (D * AD).sum(dim=0))
+        step = _ratio(r_dot_z, (D * AD).sum(dim=0))
         B, R = B + step * D, R - step * AD
         Z = preconditioner @ R
-        before, strength = strength, (R * Z).sum(dim=0)
-        D = Z + _ratio(strength, before) * D
+        previous, r_dot_z = r_dot_z, (R * Z).sum(dim=0)
+        D = Z + _ratio(r_dot_z, previous) * D
     return B
 
 
-def _ratio(above: Float[Tensor, " M"], below: Float[Tensor, " M"]) -> Float[Tensor, " M"]:
-    """Divide, with zero where a column is solved and nothing is left to divide by."""
-    return torch.where(below > 0, above / torch.where(below > 0, below, 1.0), 0.0)
+def _ratio(numerator: Float[Tensor, " M"], denominator: Float[Tensor, " M"]) -> Float[Tensor, " M"]:
+    """Divide; return zero for systems that have converged, whose denominator is zero."""
+    return torch.where(denominator > 0, numerator / torch.where(denominator > 0, denominator, 1.0), 0.0)

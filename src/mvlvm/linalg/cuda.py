@@ -1,8 +1,7 @@
-"""Whether a computation is being recorded for a GPU to repeat, when nothing can be looked at or decided.
+"""CUDA graph capture, concurrent streams, and reusable work memory.
 
-Independent computations side by side on a GPU.
-
-Memory that is asked for once, and used again for every block of rows and every step.
+While a CUDA graph is being captured, no value can be read and no decision can depend on one. Independent computations
+that are captured on separate streams run concurrently when the graph is replayed.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +12,21 @@ from torch import Tensor
 
 
 def is_capturing(device: torch.device) -> bool:
-    """Tell whether the current stream of a device records what it is given (CUDA graphs)."""
+    """Return whether the current stream of a device is capturing a CUDA graph."""
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
 def run_concurrently(calls: Sequence[Callable[[], Tensor]], device: torch.device) -> list[Tensor]:
-    """Give the results of all calls. While a GPU records, each gets a stream of its own, so that they run in parallel.
+    """Return the results of all calls; during CUDA graph capture each call runs on its own stream.
 
-    Small factorisations leave most of a GPU idle; those of several views fit beside each other.
+    Small factorisations leave most of a GPU idle, so those of several views fit on it at the same time.
+
+    Args:
+        calls: independent computations without arguments.
+        device: the device on which they run.
+
+    Returns:
+        One tensor per call, in the order of the calls.
     """
     if not is_capturing(device):
         return [call() for call in calls]
@@ -36,28 +42,28 @@ def run_concurrently(calls: Sequence[Callable[[], Tensor]], device: torch.device
 
 
 class Workspace:
-    """Arrays by name, whose contents last until the same name is taken again.
+    """Named buffers that are allocated once and reused; a buffer is valid until its name is taken again.
 
-    A processor gets fresh memory page by page as it is first written to, which takes ten times as long as a pass over
-    it; a GPU's memory is kept by torch itself.
+    On a CPU the operating system maps new memory page by page on first write, which takes ten times as long as a pass
+    over the memory. On a GPU torch's caching allocator already reuses memory, so fresh tensors are returned.
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, Tensor] = {}
+        self._buffers: dict[str, Tensor] = {}
 
     def take(self, name: str, shape: tuple[int, ...], like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-        """Give an array that holds anything.
+        """Return an uninitialised array.
 
         Args:
-            name: what it is for; two arrays that are needed at the same time have two names.
-            shape: its shape.
-            like: a tensor on the device where it is to be.
-            dtype: of its numbers; None is that of `like`.
+            name: the name of the buffer; arrays that are needed at the same time need different names.
+            shape: the shape of the array.
+            like: a tensor on the required device.
+            dtype: the dtype of the array; None uses that of `like`.
         """
         dtype = dtype or like.dtype
         if like.is_cuda:
             return like.new_empty(shape, dtype=dtype)
-        size, held = prod(shape), self._held.get(name)
-        if held is None or held.numel() < size or held.dtype != dtype:
-            held = self._held[name] = like.new_empty(size, dtype=dtype)
-        return held[:size].view(shape)
+        size, buffer = prod(shape), self._buffers.get(name)
+        if buffer is None or buffer.numel() < size or buffer.dtype != dtype:
+            buffer = self._buffers[name] = like.new_empty(size, dtype=dtype)
+        return buffer[:size].view(shape)

@@ -1,4 +1,4 @@
-"""Spectral densities of the NG-SM kernel, points drawn from them, and the random features they make."""
+"""Spectral densities of the NG-SM kernel, spectral points sampled from them, and random Fourier features."""
 
 from mvlvm.spectral.density import BivariateMixture
 from mvlvm.spectral.error_bound import gram_error_at_points, gram_error_probability, points_for_gram_error

@@ -1,4 +1,4 @@
-"""The bivariate Gaussian mixture that an NG-SM kernel has for a spectral density."""
+"""The spectral density of the NG-SM kernel, a mixture of bivariate Gaussians."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,16 @@ class BivariateMixture:
 
     $$ p(w_1, w_2) = \sum_q \alpha_q s_q(w_1, w_2) $$
 
-    where s_q is symmetric under a change of sign and, in each latent dimension, w_1 and w_2 are jointly normal with
-    means mu_q1 and mu_q2, standard deviations sigma_q1 and sigma_q2 and correlation rho_q [eq:s_q].
+    where $s_q(w_1, w_2) = s_q(-w_1, -w_2)$ is the average of two bivariate normal densities of opposite sign. In each
+    latent dimension w_1 and w_2 have means mu_q1 and mu_q2, standard deviations sigma_q1 and sigma_q2, and correlation
+    rho_q [eq:s_q].
 
     Args:
-        alpha: mixture weights, positive. Their sum is the kernel's variance at the origin.
+        alpha: mixture weights, positive. Their sum is the variance of the kernel at the origin.
         mu1: means of w_1.
         mu2: means of w_2.
-        sigma1: standard deviations of w_1, not negative.
-        sigma2: standard deviations of w_2, not negative.
+        sigma1: standard deviations of w_1, non-negative.
+        sigma2: standard deviations of w_2, non-negative.
         rho: correlations of w_1 and w_2, in [-1, 1].
     """
 
@@ -34,7 +35,7 @@ class BivariateMixture:
     rho: Float[Tensor, " Q"]
 
     def log_prob(self, w1: Float[Tensor, "K D"], w2: Float[Tensor, "K D"]) -> Float[Tensor, " K"]:
-        """Give the log density log p(w_1, w_2), both signs of every component included [eq:s_q]."""
+        """Return the log density log p(w_1, w_2) at K pairs of points [eq:spectral_density_of_Next-Gen_SM, eq:s_q]."""
         halves = [
             self.alpha.log() - math.log(2) + _log_bivariate_normal(self, sign * w1, sign * w2) for sign in (1.0, -1.0)
         ]
@@ -44,7 +45,7 @@ class BivariateMixture:
 def _log_bivariate_normal(
     density: BivariateMixture, w1: Float[Tensor, "K D"], w2: Float[Tensor, "K D"]
 ) -> Float[Tensor, "K Q"]:
-    """Give the log density of each component; the latent dimensions are independent."""
+    """Return the log density of each component at each pair, K x Q; the latent dimensions are independent."""
     z1 = (w1[:, None] - density.mu1) / density.sigma1
     z2 = (w2[:, None] - density.mu2) / density.sigma2
     rho = density.rho[:, None]

@@ -1,4 +1,8 @@
-"""How far the feature Gram matrix may be from the kernel matrix (Thm 4)."""
+"""The error bound for the Gram matrix of random features (Thm 4).
+
+With probability at least 1 - delta the spectral norm of the error Phi Phi' - K stays below epsilon. Each of the three
+functions solves the bound for one of delta, P and epsilon.
+"""
 
 import math
 
@@ -17,41 +21,60 @@ def gram_error_probability(error: float, K: Float[Tensor, "N N"], alpha: Float[T
         error: the error epsilon, positive.
         K: the exact kernel matrix.
         alpha: the mixture weights.
-        n_points: spectral points per mixture, P.
+        n_points: spectral points per mixture component, P.
 
     Returns:
-        The bound, cut at one.
+        The bound on the probability, at most one.
     """
     rate = _exponent_per_point(error, K, alpha)
     return min(1.0, len(K) * math.exp(-rate * n_points))
 
 
 def points_for_gram_error(error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], probability: float) -> int:
-    """Give the number of points P at which Thm 4 promises an error below `error` except with this probability."""
+    """Return the smallest number of points P for which Thm 4 bounds the probability of an error by `probability`.
+
+    Args:
+        error: the error epsilon, positive.
+        K: the exact kernel matrix.
+        alpha: the mixture weights.
+        probability: the probability with which the error may reach epsilon.
+
+    Returns:
+        Spectral points per mixture component, at least one.
+    """
     return max(1, math.ceil(math.log(len(K) / probability) / _exponent_per_point(error, K, alpha)))
 
 
 def gram_error_at_points(
     n_points: int, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"], probability: float
 ) -> float:
-    r"""Give the error that Thm 4 promises at P points to be exceeded with this probability at most.
+    r"""Return the error that is exceeded at P points with at most the given probability (Thm 4).
+
+    The positive solution epsilon of
 
     $$ 6 P \epsilon^2 = 2 N C \log(N / \delta) \, (6 \|K\|_2 + 3 N C \sqrt Q + 8 \epsilon) $$
 
-    solved for epsilon, with delta the probability, below one.
+    Args:
+        n_points: spectral points per mixture component, P.
+        K: the exact kernel matrix.
+        alpha: the mixture weights.
+        probability: delta, between zero and one.
+
+    Returns:
+        The error epsilon in the spectral norm.
     """
-    scale, room = _bound_terms(K, alpha)
-    steep = scale * math.log(len(K) / probability)
-    return (8 * steep + math.sqrt(64 * steep**2 + 24 * n_points * steep * room)) / (12 * n_points)
+    scale, variance = _bound_terms(K, alpha)
+    linear = scale * math.log(len(K) / probability)
+    return (8 * linear + math.sqrt(64 * linear**2 + 24 * n_points * linear * variance)) / (12 * n_points)
 
 
 def _exponent_per_point(error: float, K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"]) -> float:
-    scale, room = _bound_terms(K, alpha)
-    return 6 * error**2 / (scale * (room + 8 * error))
+    scale, variance = _bound_terms(K, alpha)
+    return 6 * error**2 / (scale * (variance + 8 * error))
 
 
 def _bound_terms(K: Float[Tensor, "N N"], alpha: Float[Tensor, " Q"]) -> tuple[float, float]:
-    """Give 2 N C and 6 |K| + 3 N C sqrt(Q)."""
+    """Return 2 N C and 6 |K| + 3 N C sqrt(Q), the variance term of the matrix Bernstein inequality."""
     N, Q = len(K), len(alpha)
     C = float(torch.linalg.vector_norm(alpha))
     K_norm = float(torch.linalg.matrix_norm(K, ord=2))

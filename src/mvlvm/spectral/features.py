@@ -1,12 +1,10 @@
-r"""Spectral points in envelope form.
+r"""Random Fourier features whose inner products estimate the NG-SM kernel (Thm 2, Thm 3).
 
-With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$,
+With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$ of a pair of spectral points,
 
     cos w1 x + cos w2 x = 2 cos(d x) cos(s x)        sin w1 x + sin w2 x = 2 cos(d x) sin(s x)
 
-so the features of a pair of points are those of a stationary kernel, the carrier, times an envelope.
-
-Random Fourier features whose inner products estimate the NG-SM kernel (Thm 2, Thm 3).
+so the features of a pair are those of a stationary kernel, with the carrier frequency s, times the envelope cos(d x).
 """
 
 from typing import NamedTuple
@@ -19,12 +17,12 @@ from mvlvm.spectral.sampling import SpectralPoints
 
 
 class Frequencies(NamedTuple):
-    """The K = P Q frequencies of all mixtures.
+    """The K = P Q frequencies of all mixture components, in envelope form.
 
     Attributes:
-        carrier: s.
-        envelope: d; None if the points are tied, d = 0.
-        amplitude: sqrt(alpha_q / P) for every point of every mixture.
+        carrier: the mean frequencies s.
+        envelope: the half differences d; None if the points are tied, d = 0.
+        amplitude: sqrt(alpha_q / P) of each point of each component.
     """
 
     carrier: Float[Tensor, "K D"]
@@ -33,7 +31,7 @@ class Frequencies(NamedTuple):
 
 
 def envelope_form(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Frequencies:
-    """Turn pairs of points into carriers and envelopes."""
+    """Return carrier frequencies, envelope frequencies and amplitudes of pairs of spectral points [eq:RFF_NGSM]."""
     w1, w2 = (w.flatten(0, 1) for w in points)
     if points.w1 is points.w2:
         return Frequencies(w1, None, amplitude(points, alpha))
@@ -42,7 +40,7 @@ def envelope_form(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Frequen
 
 
 def amplitude(points: SpectralPoints, alpha: Float[Tensor, " Q"]) -> Float[Tensor, " K"]:
-    """Give sqrt(alpha_q / P) for every point of every mixture."""
+    """Return sqrt(alpha_q / P) of each point of each component, of length K = P Q."""
     n_points = points.w1.shape[1]
     return (alpha / n_points).sqrt().repeat_interleave(n_points)
 
@@ -52,28 +50,45 @@ def random_features(
 ) -> Float[Tensor, "N F"]:
     r"""Map latents to features with $E[\phi(x)^\top \phi(y)] = k(x, y)$ [eq:rff_def, eq:RFF_NGSM].
 
-    Printed, each pair of points gives
+    The paper writes the features of a pair of points as
     $\tfrac12 \sqrt{\alpha_q / P}\, [\cos w_1 x + \cos w_2 x;\ \sin w_1 x + \sin w_2 x]$.
-    With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$ that is
+    With the mean frequency $s = (w_1 + w_2)/2$ and half the difference $d = (w_1 - w_2)/2$ this equals
 
     $$ \sqrt{\alpha_q / P}\, \cos(d^\top x)\, [\cos(s^\top x);\ \sin(s^\top x)], $$
 
-    a stationary feature times an envelope. The cosines of all mixtures come first, then the sines.
+    a stationary feature times an envelope.
+
+    Args:
+        X: latents.
+        points: pairs of spectral points of each mixture component.
+        alpha: mixture weights.
+
+    Returns:
+        The features Phi, N x F with F = 2 P Q: the cosines of all components, then the sines.
     """
     frequencies = envelope_form(points, alpha)
-    carrier, height = X @ frequencies.carrier.T, frequencies.amplitude
+    phase, envelope = X @ frequencies.carrier.T, frequencies.amplitude
     if frequencies.envelope is not None:
-        height = torch.cos(X @ frequencies.envelope.T) * height
-    return torch.cat([height * torch.cos(carrier), height * torch.sin(carrier)], dim=1)
+        envelope = torch.cos(X @ frequencies.envelope.T) * envelope
+    return torch.cat([envelope * torch.cos(phase), envelope * torch.sin(phase)], dim=1)
 
 
 def expected_features(
     mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
 ) -> Float[Tensor, "N F"]:
-    r"""Give the expectation of `random_features` over latents $x_n \sim N(\mathrm{mean}_n, \mathrm{std}_n^2)$.
+    r"""Return the expectation of `random_features` over latents $x_n \sim N(\mathrm{mean}_n, \mathrm{std}_n^2)$.
 
-    From $E \cos(w^\top x) = \exp(-\tfrac12 \sum_d w_d^2 \mathrm{std}_d^2) \cos(w^\top \mathrm{mean})$, and the same for
-    the sine.
+    Uses $E \cos(w^\top x) = \exp(-\tfrac12 \sum_d w_d^2 \mathrm{std}_d^2) \cos(w^\top \mathrm{mean})$ and the same
+    identity for the sine in [eq:rff_def, eq:RFF_NGSM].
+
+    Args:
+        mean: means of the latents.
+        std: standard deviations of the latents.
+        points: pairs of spectral points of each mixture component.
+        alpha: mixture weights.
+
+    Returns:
+        The expected features, N x F, in the order of `random_features`.
     """
     halves = []
     for w in (w.flatten(0, 1) for w in points):
@@ -85,14 +100,14 @@ def expected_features(
 def features_and_jacobian(
     X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
 ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
-    r"""Give `random_features` and their derivatives by the latents, $\partial \phi_f(x_n) / \partial x_{nd}$."""
+    r"""Return `random_features` (N x F) and their Jacobian $\partial \phi_f(x_n) / \partial x_{nd}$ (D x N x F)."""
     w1, w2 = (w.flatten(0, 1) for w in points)
-    height = 0.5 * amplitude(points, alpha)
-    (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * height, torch.sin(X @ w.T) * height) for w in (w1, w2))
+    scale = 0.5 * amplitude(points, alpha)
+    (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * scale, torch.sin(X @ w.T) * scale) for w in (w1, w2))
     Phi = torch.cat([cos1 + cos2, sin1 + sin2], dim=1)
-    slopes = X.new_empty((X.shape[1], *Phi.shape))
-    for d, slope in enumerate(slopes):
-        cosines, sines = slope.chunk(2, dim=1)
+    jacobian = X.new_empty((X.shape[1], *Phi.shape))
+    for d, by_dimension in enumerate(jacobian):
+        cosines, sines = by_dimension.chunk(2, dim=1)
         torch.mul(sin1, -w1[:, d], out=cosines).addcmul_(sin2, w2[:, d].expand_as(sin2), value=-1)
         torch.mul(cos1, w1[:, d], out=sines).addcmul_(cos2, w2[:, d].expand_as(cos2))
-    return Phi, slopes
+    return Phi, jacobian
