@@ -8,9 +8,8 @@ from torch import Tensor, nn
 
 from experiment import Numbers
 from mvlvm import NGMVLVM, defaults
-from mvlvm.estimators.assembling import Assembly, assemble, scale_views
-from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.preprocessing import prepare_views
+from mvlvm.estimators.initialization import InitialModel, initialize
+from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.train import count_entries
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
@@ -61,7 +60,7 @@ class Schedule:
 class Stepper:
     """Adam on every parameter, with steps of its own length for each, or natural gradients for the latents."""
 
-    def __init__(self, assembly: Assembly, schedule: Schedule) -> None:
+    def __init__(self, assembly: InitialModel, schedule: Schedule) -> None:
         self.schedule, self.latent = schedule, assembly.model.latent
         self.parameters = dict(assembly.model.named_parameters())
         self.first = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
@@ -108,36 +107,37 @@ class Stepper:
         return (self.schedule.natural * by_log / 2).clamp(-0.1, 0.1) * std / slope
 
 
-def assembled(task: Task, seed: int, init: str = "pca") -> tuple[Assembly, torch.Generator]:
+def assembled(task: Task, seed: int, init: str = "pca") -> tuple[InitialModel, torch.Generator]:
     """Put a model together, untrained."""
     estimator = NGMVLVM(n_components=task.n_components, init=init, random_state=seed)
-    parameters = estimator.get_params(deep=False)
-    options, prepared = check_fit_options(parameters), prepare_views(task.views, task.likelihood)
-    view_options = check_view_options(parameters, "ngsm", prepared.data.names)
+    parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
+    options, validated = validate(parameters, "ngsm", task.views, None)
     generator = make_generator(seed, Stream.TRAINING)
-    scaled = scale_views(prepared, view_options, None, options)
-    return assemble(scaled, parameters, options, view_options, generator), generator
+    return initialize(preprocess(validated, options), options, generator), generator
 
 
 def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000, init: str = "pca") -> Numbers:
     """Train with a schedule, and give bound and quality at its end."""
     assembly, generator = assembled(task, seed, init)
-    model, views, n_entries = assembly.model, assembly.training, count_entries(assembly.model, assembly.seen)
+    model, data, states = assembly.model, assembly.data, assembly.states
+    n_entries = count_entries(model, data)
     stepper, bounds, steps = Stepper(assembly, schedule), [], min(schedule.steps, most_steps)
     cool_from = max(0, steps - schedule.cool) if schedule.cool else 0
     while len(bounds) < steps:
         n = len(bounds)
         if n % _RUN == 0:
-            model.settle(views, n)
+            states = model.refresh(data, states, n)
             if schedule.cool and n < cool_from and rise_between_windows(bounds, _RUN) < schedule.flat:
                 cool_from, steps = n, n + schedule.cool
         model.zero_grad()
-        bound = model.elbo(views, generator, n_draws=schedule.n_draws).value
+        elbo, states = model.elbo(data, states, generator, n_draws=schedule.n_draws)
+        bound = elbo.value
         (-bound).backward()
         stepper.step(cosine_decay(max(0.0, (n - cool_from) / (steps - cool_from))))
         bounds.append(bound.item() / n_entries)
     with torch.no_grad():
-        value = model.elbo(assembly.seen, make_generator(seed, Stream.BOUND), n_draws=defaults.MAX_DRAWS_BOUND).value
+        generator, states = make_generator(seed, Stream.BOUND), model.final_states(data, states)
+        value = model.elbo(data, states, generator, n_draws=defaults.MAX_DRAWS_BOUND)[0].value
     quality = task.quality(model.latent.mean.detach().double().numpy())
     course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
     numbers = {"bound": value.item() / n_entries, "quality": quality, "steps": steps, "cost": steps * schedule.n_draws}

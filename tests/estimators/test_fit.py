@@ -130,7 +130,9 @@ def test_latents_can_start_from_an_array(small_curve):
 
 
 def test_max_iter_while_still_rising_warns(small_curve):
-    with pytest.warns(ConvergenceWarning, match="max_iter=200 before the bound was flat to tol=1e-09: it last rose by"):
+    with pytest.warns(
+        ConvergenceWarning, match="max_iter=200 before the bound converged to tol=1e-09: it last rose by"
+    ):
         NGMVLVM(max_iter=200, tol=1e-9, n_points=5, random_state=0).fit(small_curve.views)
 
 

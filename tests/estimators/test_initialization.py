@@ -1,10 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, NumericalError
-from mvlvm.estimators import initialization as trying
+from mvlvm.estimators import initialization
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.training.history import History
 
@@ -67,19 +69,20 @@ def test_few_rows_will_do(init):
 def tried(monkeypatch):
     """Note the mean bound at the end of every trial and of the training after them."""
     seen = []
-    original = trying.train_model
+    original = initialization.train_model
 
     def noted(model, *rest):
         start = model.latent.mean.detach().clone()
-        seen.append((start, original(model, *rest)))
-        return seen[-1][1]
+        state = original(model, *rest)
+        seen.append((start, state.history))
+        return state
 
-    monkeypatch.setattr(trying, "train_model", noted)
+    monkeypatch.setattr(initialization, "train_model", noted)
     return seen
 
 
-def test_the_start_with_the_best_bound_is_chosen(clusters, tried, monkeypatch):
-    monkeypatch.setattr(trying, "TRIAL_STEPS", 30)
+def test_the_initialisation_with_the_best_bound_is_chosen(clusters, tried, monkeypatch):
+    monkeypatch.setattr(initialization, "TRIAL_STEPS", 30)
     est = NGMVLVM(init="auto", **QUICK | {"max_iter": 50}).fit(clusters)
     bounds = [np.mean(history.bound[-20:]) for _, history in tried]
     assert [len(history.bound) for _, history in tried] == [30, 30, 30]
@@ -90,14 +93,14 @@ def test_the_start_with_the_best_bound_is_chosen(clusters, tried, monkeypatch):
 
 
 @pytest.mark.parametrize("winner", KINDS)
-def test_whichever_start_has_the_best_bound_is_chosen(clusters, monkeypatch, winner):
+def test_whichever_initialisation_has_the_best_bound_is_chosen(clusters, monkeypatch, winner):
     # the first steps of a trial do not count: all starts but the winner begin high
     courses = iter([1e6] * 30 + [-1.0] * 20 if kind != winner else [-1e6] * 30 + [-0.5] * 20 for kind in KINDS)
-    monkeypatch.setattr(trying, "train_model", lambda *_: History(bound=next(courses)))
+    monkeypatch.setattr(initialization, "train_model", lambda *_: SimpleNamespace(history=History(bound=next(courses))))
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == winner
 
 
-def test_a_fit_whose_start_was_chosen_is_the_fit_from_that_start(clusters):
+def test_a_fit_with_a_chosen_initialisation_equals_the_fit_with_this_initialisation(clusters):
     chosen = NGMVLVM(init="auto", **QUICK).fit(clusters)
     named = NGMVLVM(init=chosen.init_, **QUICK).fit(clusters)
     np.testing.assert_array_equal(chosen.embedding_, named.embedding_)
@@ -105,17 +108,17 @@ def test_a_fit_whose_start_was_chosen_is_the_fit_from_that_start(clusters):
     assert chosen.n_iter_ == QUICK["max_iter"]
 
 
-def test_guesses_of_hidden_entries_are_not_carried_from_trial_to_trial(clusters):
+def test_imputed_entries_are_not_carried_from_trial_to_trial(clusters):
     views = {"a": np.where(np.random.default_rng(0).random((120, 12)) < 0.1, np.nan, clusters["a"])}
     chosen = NGMVLVM(init="auto", **QUICK).fit(views)
     named = NGMVLVM(init=chosen.init_, **QUICK).fit(views)
     np.testing.assert_array_equal(chosen.embedding_, named.embedding_)
 
 
-def test_verbose_says_which_start_was_chosen_and_why(clusters, capsys):
+def test_verbose_prints_which_initialisation_was_chosen_and_why(clusters, capsys):
     est = NGMVLVM(init="auto", verbose=1, **QUICK).fit(clusters)
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Start: "))
-    assert line.startswith(f"Start: {est.init_} (bound in nats per entry after 5 steps: pca ")
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Initialisation: "))
+    assert line.startswith(f"Initialisation: {est.init_} (bound in nats per entry after 5 steps: pca ")
     NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert capsys.readouterr().out == ""
 
@@ -135,8 +138,8 @@ def test_an_interrupt_ends_the_trials_and_keeps_the_best_so_far(clusters, monkey
     assert est.n_iter_ == 5
 
 
-def test_a_start_that_breaks_down_is_not_chosen(clusters, monkeypatch):
-    original = trying.train_model
+def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkeypatch):
+    original = initialization.train_model
     outcomes = iter([True, True, False])
 
     def sometimes(*args):
@@ -144,7 +147,7 @@ def test_a_start_that_breaks_down_is_not_chosen(clusters, monkeypatch):
             raise NumericalError("broken for a test")
         return original(*args)
 
-    monkeypatch.setattr(trying, "train_model", sometimes)
+    monkeypatch.setattr(initialization, "train_model", sometimes)
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == "neighbors"
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import mvlvm
 from mvlvm import NGMVLVM, ConvergenceWarning, ViewError, ViewWarning
-from mvlvm.estimators import fitted as fitted_room
-from mvlvm.estimators import train as fitting
+from mvlvm.estimators import fitted as fitted_module
+from mvlvm.estimators import train as train_module
 from mvlvm.inference.tempering import Tempering
 from tests.estimators.kinds import KINDS, draw_views
 
@@ -20,7 +20,7 @@ CODES = np.array([KINDS.index(kind) for kind in DATA["kind"]])
 def no_tempering(monkeypatch):
     """Learning how far to trust likelihoods is most of a small fit's time, and not what is asked here."""
     monkeypatch.setattr(
-        fitted_room, "learn_tempering", lambda model, views, generator: tuple(Tempering() for _ in views)
+        fitted_module, "learn_tempering", lambda model, views, states, generator: tuple(Tempering() for _ in views)
     )
 
 
@@ -241,12 +241,12 @@ def test_new_rows_of_a_class_without_training_rows_are_refused(columns, called):
 def test_tolerance_is_per_observed_entry_and_a_class_is_one(monkeypatch):
     asked = []
 
-    def note(parameters, objective, config, generator, **rest):
+    def note(state, objective, config, **callbacks):
         asked.append(config.tol)
-        return train(parameters, objective, config, generator, **rest)
+        return train(state, objective, config, **callbacks)
 
-    train = fitting.train
-    monkeypatch.setattr(fitting, "train", note)
+    train = train_module.train
+    monkeypatch.setattr(train_module, "train", note)
     cells, kind = DATA["cells"].astype(float), DATA["kind"].astype(object)
     cells[0, 0], kind[1] = np.nan, None
     with pytest.warns(ConvergenceWarning):

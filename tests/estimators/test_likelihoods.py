@@ -8,7 +8,7 @@ import pytest
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, ViewError, ViewWarning, to_mudata
-from mvlvm.estimators import fitted as fitted_room
+from mvlvm.estimators import fitted as fitted_module
 from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
 from mvlvm.models.multiview import MultiViewLVM
 from tests.estimators.kinds import KINDS, LIKELIHOODS, draw_views, without
@@ -22,7 +22,9 @@ def no_tempering():
     """Fits that take likelihoods at their word: learning by how much not to is most of a small fit's time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            fitted_room, "learn_tempering", lambda model, views, generator: tuple(Tempering(0.5, 0.5) for _ in views)
+            fitted_module,
+            "learn_tempering",
+            lambda model, views, states, generator: tuple(Tempering(0.5, 0.5) for _ in views),
         )
         yield
 
@@ -324,7 +326,7 @@ class TestSmallFits:
 
 
 def test_tempering_is_learned_for_every_likelihood(monkeypatch):
-    monkeypatch.setattr(fitted_room, "learn_tempering", learn_tempering)
+    monkeypatch.setattr(fitted_module, "learn_tempering", learn_tempering)
     views = {name: draw_views(30)[name] for name in ("cells", "kind")}
     est = NGMVLVM(likelihood="auto", **QUICK).fit(views)
     levels = {name: view.tempering for name, view in est.model_.views.items()}

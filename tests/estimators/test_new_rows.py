@@ -339,7 +339,7 @@ def test_columns_that_training_never_saw_stay_empty_and_are_named(curve):
     with pytest.warns(ViewWarning, match="without any observed entry"):
         est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=0).fit(tables)
     new = tables["a"][:2].mask(tables["a"][:2] > 6)
-    with pytest.warns(ViewWarning, match=r"View 'a' keeps gaps in 1 column\(s\) \('3'\)"):
+    with pytest.warns(ViewWarning, match=r"View 'a' keeps missing entries in 1 column\(s\) \('3'\)"):
         filled = est.impute({"a": new})
     assert filled["a"]["3"].isna().all()
     assert not filled["a"].drop(columns="3").isna().any().any()
@@ -357,7 +357,7 @@ def test_every_mistake_gets_a_sentence(curve, est, frames, framed):
     assert "View 'a': X has 11 features, but it is expecting 12" in message(est.transform, {"a": A[:, 1:]})
     assert "'b' is both given and to be predicted" in message(est.predict, {"a": A, "b": B}, target="b")
     assert "target must be one of the model's views, 'a', 'b'. Got 'c'" in message(est.predict, {"a": A}, target="c")
-    assert "Nothing but the target 'b'" in message(est.predict, {"b": np.full_like(B, np.nan)}, target="b")
+    assert "Only the target 'b' was given" in message(est.predict, {"b": np.full_like(B, np.nan)}, target="b")
     assert "one matrix without a name" in message(est.transform, A)
     assert "views have names: 'a', 'b'. Got a list" in message(est.transform, [A, B])
     assert "At least one view is needed" in message(est.transform, {})

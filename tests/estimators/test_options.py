@@ -90,10 +90,10 @@ def test_an_array_starts_the_shared_dimensions_or_all(n_columns, data):
         ({"c": 1}, ValueError, "n_private must name views. Got 'c'. The views are: a, b"),
         ({"a": -1}, ValueError, "n_private must be an integer of at least 0. Got -1"),
         ({"a": 1.5}, ValueError, "n_private must be an integer of at least 0. Got 1.5"),
-        ({"a": 7}, ViewError, r"n_private gives view 'a' 7 dimensions of its own, more than its 6 column\(s\)"),
+        ({"a": 7}, ViewError, r"n_private assigns 7 private dimensions to view 'a', which has only 6 column\(s\)"),
     ],
 )
-def test_private_dimensions_that_cannot_be_are_refused_in_a_sentence(n_private, error, message, data):
+def test_invalid_numbers_of_private_dimensions_are_refused(n_private, error, message, data):
     with pytest.raises(error, match=message):
         NGMVLVM(n_private=n_private, **QUICK).fit(data)
 
@@ -122,7 +122,9 @@ def test_factors_and_relevance_have_names(structured, data):
 
 def test_without_pandas_tables_are_refused_in_a_sentence(structured, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match="Giving factors as a DataFrame needs pandas, which is not installed"):
+    with pytest.raises(
+        ModuleNotFoundError, match="Returning factors as a DataFrame needs pandas, which is not installed"
+    ):
         structured.factors()
-    with pytest.raises(ModuleNotFoundError, match="Giving relevance as a DataFrame needs pandas"):
+    with pytest.raises(ModuleNotFoundError, match="Returning relevance as a DataFrame needs pandas"):
         structured.relevance()

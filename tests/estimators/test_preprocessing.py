@@ -32,7 +32,7 @@ def test_heavy_rows_are_explained_better():
     assert errors[1][30:].mean() < errors[0][30:].mean() - 0.05
 
 
-def test_rows_of_no_weight_have_no_say_and_are_placed_as_new_rows(data):
+def test_rows_of_weight_zero_do_not_influence_the_fit_and_are_inferred_as_new_rows(data):
     weight = np.ones(50)
     weight[[3, 17]] = 0.0
     wild = {name: Y.copy() for name, Y in data.items()}
@@ -48,8 +48,8 @@ def test_rows_of_no_weight_have_no_say_and_are_placed_as_new_rows(data):
     np.testing.assert_allclose(est.embedding_std_[[3, 17]], std, rtol=1e-4)
 
 
-def test_rows_of_no_weight_are_placed_whatever_their_views_hold(data):
-    """Labels and two values are written otherwise inside; rows that are placed later are, too."""
+def test_rows_of_weight_zero_are_inferred_for_every_kind_of_view(data):
+    """Labels and binary views are encoded; rows that are inferred later are, too."""
     rng = np.random.default_rng(0)
     views = {
         "a": data["a"][:, :2],
@@ -79,22 +79,22 @@ def test_a_saved_model_remembers_its_weights(data, tmp_path):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.ones(49), r"must have one entry per row, the shape \(50,\). Got \(49,\)"),
-        (np.ones((50, 1)), r"must have one entry per row, the shape \(50,\). Got \(50, 1\)"),
+        (np.ones(49), r"must have one entry per row, shape \(50,\). Got \(49,\)"),
+        (np.ones((50, 1)), r"must have one entry per row, shape \(50,\). Got \(50, 1\)"),
         (-np.ones(50), "must not be negative. Got -1"),
         (np.full(50, np.nan), "must be finite. Got 50 entries"),
         (np.full(50, np.inf), "must be finite. Got 50 entries"),
-        (np.zeros(50), "must be positive for some row. Got zeros alone"),
-        (["heavy"] * 50, "must be numbers. Got list"),
+        (np.zeros(50), "must be positive for at least one row. Got only zeros"),
+        (["heavy"] * 50, "must be numeric. Got list"),
     ],
     ids=["short", "matrix", "negative", "nan", "infinite", "zeros", "text"],
 )
-def test_weights_that_cannot_be_are_refused_in_a_sentence(weight, message, data):
+def test_invalid_sample_weights_are_refused(weight, message, data):
     with pytest.raises(ValueError, match=f"sample_weight {message}"):
         NGMVLVM(**QUICK).fit(data, sample_weight=weight)
 
 
-def test_a_view_of_no_weight_has_no_say_in_the_latents_but_is_predicted(data):
+def test_a_view_of_weight_zero_does_not_influence_the_latents_but_is_predicted(data):
     weights = {"a": 1.0, "b": 0.0}
     rng = np.random.default_rng(0)
     settings = QUICK | {"max_iter": 150, "n_points": 20}
@@ -108,22 +108,22 @@ def test_a_view_of_no_weight_has_no_say_in_the_latents_but_is_predicted(data):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"a": 0.0, "b": 0.0}, "view_weights must be positive for some view. Got zeros alone"),
+        ({"a": 0.0, "b": 0.0}, "view_weights must be positive for at least one view. Got only zeros"),
         ({"a": -1.0, "b": 1.0}, "view_weights must be a non-negative number. Got -1.0"),
     ],
 )
-def test_view_weights_that_cannot_be_are_refused(weights, message, data):
+def test_invalid_view_weights_are_refused(weights, message, data):
     with pytest.raises(ValueError, match=message):
         NGMVLVM(view_weights=weights, **QUICK).fit(data)
 
 
-def test_a_view_of_no_weight_has_no_dimensions_of_its_own(data):
-    with pytest.raises(ValueError, match="view 'b' dimensions of its own, but view_weights gives it no say"):
+def test_a_view_of_weight_zero_has_no_private_dimensions(data):
+    with pytest.raises(ValueError, match="private dimensions to view 'b', but its weight in view_weights is zero"):
         NGMVLVM(view_weights={"a": 1.0, "b": 0.0}, n_private={"b": 1}, **QUICK).fit(data)
 
 
 @pytest.mark.parametrize("form", ["labels", "one-hot", "two values"])
-def test_rows_of_no_weight_are_placed_by_views_of_every_kind(form, data):
+def test_rows_of_weight_zero_are_inferred_from_views_of_every_kind(form, data):
     side = (data["a"][:, 0] > 0).astype(int)
     kind = {
         "labels": np.array(["no", "yes"])[side],
@@ -141,7 +141,7 @@ def test_rows_of_no_weight_are_placed_by_views_of_every_kind(form, data):
     assert np.abs(placed - alone).max() > 1e-3  # or the test could not tell
 
 
-def test_a_class_of_rows_of_no_weight_alone_is_refused(data):
+def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_refused(data):
     kind = np.where(data["a"][:, 0] > 0, "yes", "no").astype(object)
     kind[:3] = "never"
     weight = np.ones(50)

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,7 @@ import torch
 import mvlvm
 from mvlvm import NGMVLVM, ConvergenceWarning
 from mvlvm.datasets import load
-from mvlvm.estimators import train as pruning
+from mvlvm.estimators import train
 from mvlvm.training.history import History, StopReason
 
 QUICK = {"max_iter": 200, "tol": 0.0, "n_points": 25, "n_draws_predict": 1}
@@ -45,7 +47,7 @@ def test_private_dimensions_stay_and_rounds_are_one_history(monkeypatch):
     def only_the_first(functions, latent, views):
         return torch.arange(latent.mean.shape[1]) == 0
 
-    monkeypatch.setattr(pruning, "used_dimensions", only_the_first)
+    monkeypatch.setattr(train, "used_dimensions", only_the_first)
     data = load("shared-private", n_samples=60, n_features=8, random_state=0)
     settings = QUICK | {"max_iter": 10}
     est = NGMVLVM(n_components="auto", max_components=3, n_private={"b": 1}, random_state=0, **settings).fit(data)
@@ -56,12 +58,12 @@ def test_private_dimensions_stay_and_rounds_are_one_history(monkeypatch):
 
 
 def test_an_interrupt_ends_the_search(monkeypatch):
-    def interrupted(model, views, options, view_options, generator):
+    def interrupted(model, data, states, options, generator):
         history = History(stop_reason=StopReason.INTERRUPTED)
         history.record(0.0, {}, seconds=0.0, learning_rate=0.1)
-        return history
+        return SimpleNamespace(history=history, view_states=states)
 
-    monkeypatch.setattr(pruning, "train_model", interrupted)
+    monkeypatch.setattr(train, "train_model", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         est = NGMVLVM(n_components="auto", max_components=3, random_state=0, **QUICK).fit(
             np.random.default_rng(0).normal(size=(30, 5))

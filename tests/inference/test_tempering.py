@@ -5,7 +5,7 @@ import torch
 
 from mvlvm.inference import tempering
 from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
-from mvlvm.models.data import EntriesByRow, ObservedView
+from mvlvm.models.data import EntriesBySample, ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
 from tests.mixtures import normal
@@ -27,7 +27,8 @@ def simulate(N, widths, generator, *, repeats=1):
 
 
 def learn(model, Ys, seed=0):
-    return learn_tempering(model, [ObservedView(Y) for Y in Ys], torch.Generator().manual_seed(seed))
+    data = [ViewData.from_array(Y) for Y in Ys]
+    return learn_tempering(model, data, model.init_states(data), torch.Generator().manual_seed(seed))
 
 
 def median_level(task, repeats, widths=(6, 6)):
@@ -97,9 +98,13 @@ def test_the_weights_of_a_fold_do_not_know_the_rows_held_out(generator):
     with torch.no_grad():
         one, other = (
             tempering._Fold(
-                model, [EntriesByRow(ObservedView(Y), 30) for Y in views], stays, torch.Generator().manual_seed(1)
+                model,
+                [EntriesBySample(data, 30) for data in views],
+                model.init_states(views),
+                stays,
+                torch.Generator().manual_seed(1),
             )
-            for views in (Ys, changed)
+            for views in ([ViewData.from_array(Y) for Y in arrays] for arrays in (Ys, changed))
         )
     for first, second in zip(one.functions, other.functions, strict=True):
         assert torch.equal(first.posteriors[0].mean, second.posteriors[0].mean)

@@ -2,12 +2,12 @@
 
 import torch
 
-from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.models.views import FeatureView
 from mvlvm.models.weight_posterior import ViewFunction
 from tests.mixtures import normal
+from tests.models.evidence import infer_weights
 
 N, WIDTHS = 6, (3, 4)
 
@@ -15,11 +15,9 @@ N, WIDTHS = 6, (3, 4)
 def draw_function(D, M, generator, *, certain):
     """A function of random features, averaged over spectral draws unless it is certain: then all variance is noise."""
     view = FeatureView("view", SpectralMixture(2, D, generator), n_points=5, noise_variance=0.1).double()
-    latent, seen = GaussianLatent(normal((30, D), generator), 0.1), ObservedView(normal((30, M), generator))
+    latent, Y = GaussianLatent(normal((30, D), generator), 0.1), normal((30, M), generator)
     with torch.no_grad():
-        posteriors = [
-            view.infer_weights(latent, seen, n_latent_draws=2, generator=generator) for _ in range(1 if certain else 3)
-        ]
+        posteriors = [infer_weights(view, latent, Y, generator, n_latent_draws=2) for _ in range(1 if certain else 3)]
         if certain:
             posteriors[0].covariance.zero_()
     return ViewFunction(tuple(posteriors), view.likelihood.requires_grad_(False))

@@ -6,7 +6,7 @@ from mvlvm import NGMVLVM, defaults
 from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
 from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
 from mvlvm.models import compression
-from mvlvm.models.compression import Compressed, energy_of, find_directions
+from mvlvm.models.compression import Compression, principal_directions, squared_norm
 from mvlvm.spectral.features import Frequencies
 from tests.mixtures import normal
 
@@ -23,20 +23,20 @@ def fading(N, M, generator):
 @pytest.mark.parametrize(("N", "M"), [(60, 12), (12, 60), (30, 30)])
 def test_directions_are_orthonormal_and_hold_as_much_as_principal_components(N, M, generator):
     Y = fading(N, M, generator)
-    found = find_directions(Y, DOUBLE)
+    found = principal_directions(Y, DOUBLE)
     R = found.basis.shape[1]
     torch.testing.assert_close(found.basis.T @ found.basis, torch.eye(R, dtype=DOUBLE), rtol=0.0, atol=1e-10)
     tails = Y.square().sum() - torch.linalg.svdvals(Y).square().cumsum(dim=0)
-    torch.testing.assert_close(found.left[1:R], tails[: R - 1], rtol=1e-6, atol=2e-6 * found.energy)
+    torch.testing.assert_close(found.residual[1:R], tails[: R - 1], rtol=1e-6, atol=2e-6 * found.energy)
     projected = (Y @ found.basis[:, :5]).square().sum()
     torch.testing.assert_close(found.energy - projected, tails[4], rtol=1e-6, atol=1e-9 * found.energy)
 
 
 def test_a_sketch_finds_the_leading_directions_of_large_views(generator, monkeypatch):
-    monkeypatch.setattr(compression, "_MOST_EXACT", 20)
+    monkeypatch.setattr(compression, "_MAX_EXACT", 20)
     monkeypatch.setattr(compression, "_SKETCH", 16)
     Y = fading(60, 40, generator)
-    found = find_directions(Y, DOUBLE)
+    found = principal_directions(Y, DOUBLE)
     assert found.basis.shape == (40, 16)
     tails = Y.square().sum() - torch.linalg.svdvals(Y).square().cumsum(dim=0)
     projected = (Y @ found.basis[:, :8]).square().sum()
@@ -49,81 +49,84 @@ def evidence(target, X, frequencies, noise):
 
 @pytest.mark.parametrize("noise", [0.01, 0.3, 2.0])
 @pytest.mark.parametrize("n_kept", [1, 3, 8, 11])
-def test_the_bound_of_a_cut_view_is_never_above_the_exact_one(noise, n_kept, generator):
+def test_the_bound_of_a_truncated_view_is_never_above_the_exact_one(noise, n_kept, generator):
     """Whatever the latents, the frequencies, the noise and the view."""
     for _ in range(20):
         Y = fading(80, 12, generator)
         X, frequencies = normal((80, 2), generator), Frequencies(
             normal((5, 2), generator), normal((5, 2), generator), normal((5,), generator).abs()
         )  # fmt: skip
-        basis = find_directions(Y, DOUBLE).basis[:, :n_kept]
+        basis = principal_directions(Y, DOUBLE).basis[:, :n_kept]
         kept = Y @ basis
-        cut = Target(kept, 12, energy_of(Y), energy_of(Y) - energy_of(kept))
-        whole = Target(Y, 12, energy_of(Y))
+        cut = Target(kept, 12, squared_norm(Y), squared_norm(Y) - squared_norm(kept))
+        whole = Target(Y, 12, squared_norm(Y))
         below, exact = evidence(cut, X, frequencies, noise), evidence(whole, X, frequencies, noise)
         assert below <= exact + 1e-9 * abs(exact)
 
 
-def test_a_rotation_that_cuts_nothing_changes_nothing(generator):
+def test_a_rotation_without_truncation_changes_nothing(generator):
     Y, X = fading(80, 12, generator), normal((80, 2), generator)
     frequencies = Frequencies(normal((5, 2), generator), None, normal((5,), generator).abs())
-    turned = Target(Y @ find_directions(Y, DOUBLE).basis, 12, energy_of(Y))
-    whole = Target(Y, 12, energy_of(Y))
+    turned = Target(Y @ principal_directions(Y, DOUBLE).basis, 12, squared_norm(Y))
+    whole = Target(Y, 12, squared_norm(Y))
     assert evidence(turned, X, frequencies, 0.3) == pytest.approx(evidence(whole, X, frequencies, 0.3), rel=1e-12)
 
 
-def test_the_samples_side_takes_cut_views_too(generator):
+def test_truncated_views_with_more_features_than_rows(generator):
     Y, Phi, s = fading(8, 30, generator), normal((8, 20), generator), torch.tensor(0.3, dtype=DOUBLE)
-    basis = find_directions(Y, DOUBLE).basis[:, :4]
+    basis = principal_directions(Y, DOUBLE).basis[:, :4]
     kept = Y @ basis
-    below = log_evidence(kept, Phi, s, TruncatedColumns(26, energy_of(Y) - energy_of(kept)))
+    below = log_evidence(kept, Phi, s, TruncatedColumns(26, squared_norm(Y) - squared_norm(kept)))
     assert below < log_evidence(Y, Phi, s)
-    all_of_it = Y @ find_directions(Y, DOUBLE).basis
+    all_of_it = Y @ principal_directions(Y, DOUBLE).basis
     same = log_evidence(all_of_it, Phi, s, TruncatedColumns(30 - all_of_it.shape[1], 0.0))
     torch.testing.assert_close(same, log_evidence(Y, Phi, s), rtol=1e-10, atol=0.0)
 
 
-def test_the_noise_decides_how_much_is_cut(generator):
+def compression_of(Y, share=0.05):
+    return Compression(Y, principal_directions(Y, DOUBLE), share, DOUBLE)
+
+
+def test_the_noise_determines_how_many_columns_are_dropped(generator):
     Y = fading(300, 100, generator)
-    view = Compressed(Y, share=0.05, dtype=DOUBLE)
+    view = compression_of(Y)
+    n_kept = view.expected_n_kept()
     for noise in (1.0, 0.1, 0.01, 0.1, 1.0):
-        view.cut(noise)
-        assert view.target.truncated_energy <= 0.05 * noise * Y.numel()
-        assert view.target.truncated_energy + energy_of(view.target.Y) == pytest.approx(energy_of(Y))
-        assert view.target.energy == pytest.approx(energy_of(Y))
-        assert view.target.n_columns == 100
-    view.cut(1.0)
-    few = view.n_kept
-    view.cut(1e-12)
-    assert view.n_kept == 100 > few
-    assert torch.equal(view.target.Y, Y)
+        n_kept = view.updated_n_kept(n_kept, noise)
+        target = view.truncate(n_kept, coarse=False)
+        assert target.truncated_energy <= 0.05 * noise * Y.numel()
+        assert target.truncated_energy + squared_norm(target.Y) == pytest.approx(squared_norm(Y))
+        assert target.energy == pytest.approx(squared_norm(Y))
+        assert target.n_columns == 100
+    few = view.updated_n_kept(n_kept, 1.0)
+    assert view.updated_n_kept(few, 1e-12) == 100 > few
+    assert torch.equal(view.truncate(100, coarse=False).Y, Y)
 
 
-def test_a_cut_that_saves_little_is_left_as_it_is(generator):
-    view = Compressed(fading(300, 100, generator), share=0.05, dtype=DOUBLE)
-    view.cut(0.5)
-    before = view.target
-    view.cut(0.501)
-    assert view.target is before
+def test_a_truncation_that_saves_little_is_not_changed(generator):
+    view = compression_of(fading(300, 100, generator))
+    n_kept = view.updated_n_kept(view.expected_n_kept(), 0.5)
+    assert view.updated_n_kept(n_kept, 0.501) == n_kept
+    assert view.updated_n_kept(n_kept + 1, 0.501) == n_kept + 1
 
 
-def test_a_view_without_leading_directions_is_not_turned(generator):
+def test_a_view_without_leading_directions_is_not_rotated(generator):
     Y = normal((300, 40), generator)
-    assert torch.equal(Compressed(Y, share=0.05, dtype=DOUBLE).target.Y, Y)
+    view = compression_of(Y)
+    assert torch.equal(view.truncate(view.expected_n_kept(), coarse=False).Y, Y)
 
 
 @pytest.mark.parametrize(("N", "M"), [(10, 100), (20, 1000), (50, 100), (3, 20), (1, 5)])
 @pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-12])
 def test_wide_views_keep_no_more_directions_than_rows(N, M, noise, generator):
     Y = normal((N, M), generator)
-    view = Compressed(Y, share=0.05, dtype=DOUBLE)
-    view.cut(noise)
-    assert view.target.Y.shape == (N, view.n_kept)
-    assert view.n_kept <= N
-    assert view.target.n_columns == M
-    torch.testing.assert_close(
-        view.target.Y @ view.target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * view.target.truncated_energy + 1e-9
-    )
+    view = compression_of(Y)
+    n_kept = view.updated_n_kept(view.expected_n_kept(), noise)
+    target = view.truncate(n_kept, coarse=False)
+    assert target.Y.shape == (N, n_kept)
+    assert n_kept <= N
+    assert target.n_columns == M
+    torch.testing.assert_close(target.Y @ target.Y.T, Y @ Y.T, rtol=0.0, atol=2 * target.truncated_energy + 1e-9)
 
 
 def fit_untrained(compress, max_iter=1):

@@ -1,12 +1,10 @@
-""" """
-
 import numpy as np
 import pytest
 import torch
 
 from mvlvm import row_blocks
 from mvlvm.models.conditioning import infer_weights_complete, infer_weights_missing, n_latent_draws_for
-from mvlvm.models.data import ObservedView
+from mvlvm.models.data import ViewData
 from tests.mixtures import normal, uniform
 from tests.models.fixed_features import fixed_view
 
@@ -21,7 +19,7 @@ def test_weights_solve_the_normal_equations(weighed, numbers, generator, monkeyp
     weight = 0.5 + torch.rand(70, generator=generator, dtype=torch.float64) if weighed else None
     features = fixed_view(generator).draw_features(generator)
     with torch.no_grad():
-        mean, covariance = infer_weights_complete(ObservedView(Y, weight), features, draws, S)
+        mean, covariance = infer_weights_complete(ViewData.from_array(Y, weight), features, draws, S)
         Phis = [features(X).numpy() for X in draws]
     counts = np.ones(70) if weight is None else weight.numpy()
     A = np.mean([(Phi * counts[:, None]).T @ Phi for Phi in Phis], axis=0) + S.item() * np.eye(Phis[0].shape[1])

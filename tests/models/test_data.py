@@ -1,54 +1,56 @@
-""" """
-
 import numpy as np
 import pytest
 import torch
 
-from mvlvm.models.data import EntriesByRow, ObservedView, block_of_entries
+from mvlvm.models.data import EntriesBySample, ViewData, samples_without_entries
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import ViewPlan, build_model
 from tests.mixtures import normal
+from tests.models.evidence import evaluate, infer_weights
 from tests.models.fixed_features import fixed_view
 from tests.oracles import normal_log_density, view_log_density
 
+SAMPLES = torch.tensor([7, 0, 3, 3, 11])
 NO_ROWS, NO_ENTRIES = [], ([], [])
 
 
-@pytest.mark.parametrize("rows", [NO_ROWS, [0, 3, 5]], ids=["all rows", "rows missing"])
-@pytest.mark.parametrize("entries", [NO_ENTRIES, ([1, 2, 4], [0, 2, 1])], ids=["no gaps", "gaps"])
-def test_closed_gaps_can_be_opened_again(rows, entries, generator):
+def assert_same(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=0.0, atol=0.0, equal_nan=True)
+
+
+@pytest.mark.parametrize("rows", [NO_ROWS, [0, 3, 5]], ids=["all rows", "missing rows"])
+@pytest.mark.parametrize("entries", [NO_ENTRIES, ([1, 2, 4], [0, 2, 1])], ids=["all entries", "missing entries"])
+def test_observed_rows_and_the_mask_hold_all_entries_of_an_array(rows, entries, generator):
     Y = normal((6, 3), generator)
     Y[rows] = torch.nan
     Y[entries] = torch.nan
-    view = ObservedView(Y.clone())
-    torch.testing.assert_close(view.with_gaps(6), Y, rtol=0.0, atol=0.0, equal_nan=True)
+    data, observed = ViewData.from_array(Y), ~torch.isnan(Y).all(dim=1)
+    assert_same(data.entries, Y[observed])
+    assert_same(data.select(Y), Y[observed])
+    assert_same(data.entries_of(slice(1, 3)), Y[observed][1:3])
+    assert torch.isfinite(data.Y).all()
+    assert (data.rows is None) == (rows == NO_ROWS)
+    assert (data.missing is None) == (entries == NO_ENTRIES)
 
 
-def test_better_guesses_do_not_close_the_gaps(generator):
-    Y = normal((6, 3), generator)
-    Y[2, 1], Y[4] = torch.nan, torch.nan
-    view = ObservedView(Y.clone())
-    view.guess(view.Y + view.hidden * 7.0)
-    torch.testing.assert_close(view.with_gaps(6), Y, rtol=0.0, atol=0.0, equal_nan=True)
-
-
-ROWS = torch.tensor([7, 0, 3, 3, 11])
-
-
-@pytest.mark.parametrize("gaps", ["none", "rows", "entries", "both"])
-def test_rows_are_those_of_the_view_with_its_gaps(gaps, generator):
+@pytest.mark.parametrize("missing", ["none", "rows", "entries", "both"])
+def test_entries_by_sample_are_those_of_the_array(missing, generator):
     Y = normal((12, 4), generator)
-    if gaps in ("rows", "both"):
+    if missing in ("rows", "both"):
         Y[[0, 5]] = torch.nan
-    if gaps in ("entries", "both"):
+    if missing in ("entries", "both"):
         Y[3, 1] = Y[7, 2] = torch.nan
-    seen = ObservedView(Y)
-    entries = EntriesByRow(seen, 12)
-    torch.testing.assert_close(entries.of(ROWS), Y[ROWS], rtol=0.0, atol=0.0, equal_nan=True)
-    assert torch.equal(entries.has, ~torch.isnan(Y).all(dim=1))
-    observed = Y[entries.has]
-    torch.testing.assert_close(block_of_entries(seen, slice(2, 9)), observed[2:9], rtol=0.0, atol=0.0, equal_nan=True)
-    torch.testing.assert_close(seen.with_gaps(12), Y, rtol=0.0, atol=0.0, equal_nan=True)  # nothing was written to
+    data = ViewData.from_array(Y)
+    entries = EntriesBySample(data, 12)
+    assert_same(entries[SAMPLES], Y[SAMPLES])
+    assert torch.equal(entries.observed, ~torch.isnan(Y).all(dim=1))
+    assert_same(data.entries, Y[entries.observed])  # nothing was written to the view
+
+
+def test_samples_without_entries_are_those_that_no_view_observes(generator):
+    one, other = normal((5, 2), generator), normal((5, 3), generator)
+    one[[0, 2, 4]], other[[1, 2, 4]], other[3, 1] = torch.nan, torch.nan, torch.nan
+    views = [ViewData.from_array(Y) for Y in (one, other)]
+    assert samples_without_entries(views, 5).tolist() == [2, 4]
 
 
 COPIES = torch.tensor([1, 3, 2, 1, 1, 4, 1, 2])
@@ -56,10 +58,7 @@ N = len(COPIES)
 
 
 def evidence(view, X, Y, weight=None, n_steps=1):
-    seen = ObservedView(Y, weight)
-    for _ in range(n_steps):
-        value = view.log_evidence(seen, X, torch.Generator())
-    return value
+    return evaluate(view, ViewData.from_array(Y, weight), X, torch.Generator(), n_steps=n_steps)[0]
 
 
 @pytest.mark.parametrize("n_points", [1, 4], ids=["F < N", "F > N"])
@@ -67,17 +66,17 @@ def test_a_row_of_weight_a_counts_like_a_copies(n_points, generator):
     view, X, Y = fixed_view(generator, n_points=n_points), normal((N, 2), generator), normal((N, 3), generator)
     Y[4] = torch.nan
     rows = torch.arange(N).repeat_interleave(COPIES)
-    weighed, repeated = evidence(view, X, Y, COPIES.double()), evidence(view, X[rows], Y[rows])
-    assert weighed.item() == pytest.approx(repeated.item(), rel=1e-10)
-    slopes = []
-    for value in (weighed, repeated):
+    weighted, repeated = evidence(view, X, Y, COPIES.double()), evidence(view, X[rows], Y[rows])
+    assert weighted.item() == pytest.approx(repeated.item(), rel=1e-10)
+    gradients = []
+    for value in (weighted, repeated):
         view.likelihood.raw_noise_variance.grad = None
         value.backward()
-        slopes.append(view.likelihood.raw_noise_variance.grad.item())
-    assert slopes[0] == pytest.approx(slopes[1], rel=1e-8)
+        gradients.append(view.likelihood.raw_noise_variance.grad.item())
+    assert gradients[0] == pytest.approx(gradients[1], rel=1e-8)
 
 
-def test_the_evidence_of_weighed_rows_is_the_normal_density_of_their_copies(generator):
+def test_the_evidence_of_weighted_rows_is_the_normal_density_of_their_copies(generator):
     view, X, Y = fixed_view(generator), normal((N, 2), generator), normal((N, 3), generator)
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X)[rows]
@@ -88,7 +87,7 @@ def test_the_evidence_of_weighed_rows_is_the_normal_density_of_their_copies(gene
     assert evidence(view, X, Y, COPIES.double()).item() == pytest.approx(expected, rel=1e-10)
 
 
-def test_with_hidden_entries_the_bound_lies_between_that_of_copies_and_the_truth(generator):
+def test_with_missing_entries_the_bound_lies_between_that_of_copies_and_the_truth(generator):
     view, X, Y = fixed_view(generator), normal((N, 2), generator), normal((N, 3), generator)
     Y[1, 0], Y[5, 1], Y[5, 2], Y[0, 0] = (torch.nan,) * 4
     rows = torch.arange(N).repeat_interleave(COPIES)
@@ -98,56 +97,44 @@ def test_with_hidden_entries_the_bound_lies_between_that_of_copies_and_the_truth
     for column in Y[rows].numpy().T:
         seen = ~np.isnan(column)
         exact += normal_log_density(column[seen], np.zeros(seen.sum()), K[np.ix_(seen, seen)])
-    weighed = evidence(view, X, Y, COPIES.double(), n_steps=300).item()
+    weighted = evidence(view, X, Y, COPIES.double(), n_steps=300).item()
     repeated = evidence(view, X[rows], Y[rows], n_steps=300).item()
-    assert repeated <= weighed <= exact
-    assert weighed == pytest.approx(exact, abs=0.2)
+    assert repeated <= weighted <= exact
+    assert weighted == pytest.approx(exact, abs=0.2)
 
 
-def test_guesses_for_hidden_entries_are_in_the_units_of_the_view(generator):
+def test_imputed_entries_are_in_the_units_of_the_view(generator):
     view, X, Y = fixed_view(generator), normal((N, 2), generator), normal((N, 3), generator)
     Y[5, 1] = torch.nan
-    weighed = ObservedView(Y, COPIES.double())
-    for _ in range(300):
-        view.log_evidence(weighed, X, generator)
+    _, state = evaluate(view, ViewData.from_array(Y, COPIES.double()), X, generator, n_steps=300)
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X).detach()
     A = Phi[rows][rows != 5].T @ Phi[rows][rows != 5] + view.noise_variance.item() * torch.eye(
         Phi.shape[1], dtype=torch.float64
     )
     expected = Phi[5] @ torch.linalg.solve(A, Phi[rows][rows != 5].T @ Y[rows][rows != 5][:, 1])
-    assert weighed.Y[5, 1].item() == pytest.approx(expected.item(), abs=1e-6)
+    assert state.imputed[5, 1].item() == pytest.approx(expected.item(), abs=1e-6)
 
 
-@pytest.mark.parametrize("with_gaps", [False, True])
-def test_weights_of_features_given_weighed_rows_are_those_given_copies(with_gaps, generator):
+@pytest.mark.parametrize("with_missing", [False, True])
+def test_weights_of_features_given_weighted_rows_are_those_given_copies(with_missing, generator):
     view, Y = fixed_view(generator), normal((N, 3), generator)
-    if with_gaps:
+    if with_missing:
         Y[1, 0], Y[5, 1] = torch.nan, torch.nan
     rows = torch.arange(N).repeat_interleave(COPIES)
     mean = normal((N, 2), generator)
     with torch.no_grad():
-        weighed, repeated = (
-            view.infer_weights(GaussianLatent(X, 1e-9), seen, n_latent_draws=2, generator=generator)
-            for X, seen in ((mean, ObservedView(Y, COPIES.double())), (mean[rows], ObservedView(Y[rows])))
+        weighted, repeated = (
+            infer_weights(view, GaussianLatent(X, 1e-9), values, generator, n_latent_draws=2, sample_weight=weight)
+            for X, values, weight in ((mean, Y, COPIES.double()), (mean[rows], Y[rows], None))
         )
-    torch.testing.assert_close(weighed.mean, repeated.mean, rtol=0.0, atol=1e-6)
-    if not with_gaps:
-        torch.testing.assert_close(weighed.covariance, repeated.covariance, rtol=0.0, atol=1e-6)
+    torch.testing.assert_close(weighted.mean, repeated.mean, rtol=0.0, atol=1e-6)
+    if not with_missing:
+        torch.testing.assert_close(weighted.covariance, repeated.covariance, rtol=0.0, atol=1e-6)
 
 
 def test_the_divergence_counts_rows_by_their_weights(generator):
     mean, rows = normal((N, 2), generator), torch.arange(N).repeat_interleave(COPIES)
     latent = GaussianLatent(mean, 0.4)
-    latent.weigh_rows(COPIES.double())
+    latent.set_sample_weight(COPIES.double())
     assert latent.kl().item() == pytest.approx(GaussianLatent(mean[rows], 0.4).kl().item(), rel=1e-12)
-
-
-def test_a_muted_view_teaches_the_latent_nothing_and_learns_itself(generator):
-    mixtures = {"a": ViewPlan("ngsm", 1), "b": ViewPlan("ngsm", 1)}
-    model = build_model(normal((N, 2), generator), mixtures, n_points=3, generator=generator)
-    views = [ObservedView(normal((N, 3), generator)) for _ in mixtures]
-    elbo = model.elbo(views, generator, mute={"b"})
-    elbo.reconstruction[1].backward()
-    assert model.latent.mean.grad.abs().max() == 0
-    assert model.feature_views[1].mixture.mu1.grad.abs().max() > 0

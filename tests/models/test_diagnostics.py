@@ -1,5 +1,3 @@
-""" """
-
 import statistics
 
 import numpy as np
@@ -10,9 +8,9 @@ from mvlvm import defaults
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.likelihoods.counts import Poisson
-from mvlvm.models.data import ObservedView
+from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import (
-    LEAST_SHARE,
+    MIN_SHARE,
     expected_bound,
     explained_variance,
     keep_dimensions,
@@ -36,7 +34,7 @@ def test_a_linear_function_loses_the_variance_along_the_dimension(generator):
     X, W = normal((40, 3), generator), normal((3, 5), generator)
     W[1] = 0.0
     Y = X @ W + 0.1 * normal((40, 5), generator)
-    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y))
+    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ViewData.from_array(Y))
     y, x, w = Y.numpy(), X.numpy(), W.numpy()
     total = ((y - y.mean(axis=0)) ** 2).sum()
     assert explained.total == pytest.approx(1 - ((y - x @ w) ** 2).sum() / total)
@@ -44,9 +42,9 @@ def test_a_linear_function_loses_the_variance_along_the_dimension(generator):
         held = x.copy()
         held[:, d] = x[:, d].mean()
         without = 1 - ((y - held @ w) ** 2).sum() / total
-        assert explained.by_dimension[d].item() == pytest.approx(explained.total - without, abs=1e-12)
-    assert explained.by_dimension[1].item() == 0
-    assert explained.by_dimension[[0, 2]].min() > 0.1
+        assert explained.lost[d].item() == pytest.approx(explained.total - without, abs=1e-12)
+    assert explained.lost[1].item() == 0
+    assert explained.lost[[0, 2]].min() > 0.1
 
 
 def test_only_observed_entries_count(generator):
@@ -54,7 +52,7 @@ def test_only_observed_entries_count(generator):
     Y = X @ W + 0.1 * normal((40, 5), generator)
     Y[normal((40, 5), generator) > 1] = torch.nan
     Y[7] = torch.nan
-    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y))
+    explained = explained_variance(linear(W), GaussianLatent(X, 0.1), ViewData.from_array(Y))
     y, f = Y.numpy(), (X @ W).numpy()
     assert explained.total == pytest.approx(1 - np.nansum((y - f) ** 2) / np.nansum((y - np.nanmean(y, axis=0)) ** 2))
 
@@ -67,7 +65,7 @@ def test_a_dimension_that_is_held_is_known(generator):
         asked.append(std.detach().clone())
         return mean
 
-    explained_variance(expected, latent, ObservedView(normal((10, 2), generator)))
+    explained_variance(expected, latent, ViewData.from_array(normal((10, 2), generator)))
     assert [(std == 0).all(dim=0).tolist() for std in asked] == [[False, False], [True, False], [False, True]]
 
 
@@ -76,26 +74,26 @@ def test_a_row_of_weight_a_counts_like_a_copies(generator):
     Y = X @ W + normal((10, 3), generator)
     Y[2, 1] = torch.nan
     copies = torch.tensor([1, 2, 3, 1, 1, 5, 1, 1, 2, 1])
-    weighed = explained_variance(linear(W), GaussianLatent(X, 0.1), ObservedView(Y, copies.double()))
+    weighed = explained_variance(linear(W), GaussianLatent(X, 0.1), ViewData.from_array(Y, copies.double()))
     rows = torch.arange(10).repeat_interleave(copies)
-    repeated = explained_variance(linear(W), GaussianLatent(X[rows], 0.1), ObservedView(Y[rows]))
+    repeated = explained_variance(linear(W), GaussianLatent(X[rows], 0.1), ViewData.from_array(Y[rows]))
     assert weighed.total == pytest.approx(repeated.total, rel=1e-10)
 
 
 @pytest.mark.parametrize(("precision", "n_draws"), [(1e9, 4), (0.0, 20)])
 def test_draws_end_when_the_bound_is_sure(precision, n_draws, generator, monkeypatch):
     model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
-    views = [ObservedView(normal((30, 3), generator))]
+    views = [ViewData.from_array(normal((30, 3), generator))]
     values, elbo = [], model.elbo
 
     def remember(*arguments):
-        bound = elbo(*arguments)
+        bound, states = elbo(*arguments)
         values.append(bound.value.item())
-        return bound
+        return bound, states
 
     monkeypatch.setattr(model, "elbo", remember)
     monkeypatch.setattr(defaults, "BOUND_PRECISION", precision)
-    found = expected_bound(model, views, torch.Generator().manual_seed(0), n_entries=90)
+    found = expected_bound(model, views, model.init_states(views), torch.Generator().manual_seed(0), n_entries=90)
     assert len(values) == n_draws
     assert statistics.stdev(values) > 0
     assert found == pytest.approx(statistics.fmean(values), rel=1e-12)
@@ -106,13 +104,14 @@ def test_draws_of_the_bound_end_at_the_standard_error_of_their_mean(generator, m
     model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
     drawn = []
 
-    def alternate(*arguments):
+    def alternate(data, states, generator):
         drawn.append(2.0 * (len(drawn) % 2))
-        return Elbo(torch.tensor([drawn[-1]]), torch.zeros(()))
+        return Elbo(torch.tensor([drawn[-1]]), torch.zeros(())), states
 
     monkeypatch.setattr(model, "elbo", alternate)
     monkeypatch.setattr(defaults, "BOUND_PRECISION", 0.3 / 90)
-    found = expected_bound(model, [ObservedView(normal((30, 3), generator))], generator, n_entries=90)
+    views = [ViewData.from_array(normal((30, 3), generator))]
+    found = expected_bound(model, views, model.init_states(views), generator, n_entries=90)
     errors = {n: statistics.stdev(drawn[:n]) / n**0.5 for n in range(4, len(drawn) + 1)}
     assert len(drawn) == min(n for n, error in errors.items() if error <= 0.3) == 13
     assert found == statistics.fmean(drawn)
@@ -162,19 +161,19 @@ def test_a_dimension_is_used_if_one_view_loses_a_fiftieth_without_it(generator):
     Z = normal((50, 4), generator)
     X = torch.linalg.qr(Z - Z.mean(dim=0)).Q * 50**0.5
     shares = torch.tensor(
-        [[0.9, 0.0, 2 * LEAST_SHARE, 0.5 * LEAST_SHARE], [0.0, 0.9, 0.0, 0.5 * LEAST_SHARE]]
+        [[0.9, 0.0, 2 * MIN_SHARE, 0.5 * MIN_SHARE], [0.0, 0.9, 0.0, 0.5 * MIN_SHARE]]
     )  # of about one
     functions, views = [], []
     for share in shares.double():
         W = torch.diag(share.sqrt())
         functions.append(lambda mean, std, W=W: mean @ W)
-        views.append(ObservedView(X @ W))
+        views.append(ViewData.from_array(X @ W))
     assert used_dimensions(functions, GaussianLatent(X, 0.1), views).tolist() == [True, True, True, False]
 
 
 def test_one_dimension_stays_where_none_is_used(generator):
     X, Y = normal((50, 3), generator), normal((50, 2), generator)
-    used = used_dimensions([lambda mean, std: torch.zeros_like(Y)], GaussianLatent(X, 0.1), [ObservedView(Y)])
+    used = used_dimensions([lambda mean, std: torch.zeros_like(Y)], GaussianLatent(X, 0.1), [ViewData.from_array(Y)])
     assert used.sum() == 1
 
 

@@ -52,12 +52,12 @@ def test_rows_by_themselves_are_what_they_were_among_all(generator):
     latent = make_latent(generator)
     with torch.no_grad():
         latent.raw_std.add_(normal(latent.raw_std.shape, generator))
-    latent.weigh_rows(torch.arange(len(latent.mean)).double())
+    latent.set_sample_weight(torch.arange(len(latent.mean)).double())
     rows = torch.tensor([2, 0])
-    part = latent.of_rows(rows)
+    part = latent.subset(rows)
     assert torch.equal(part.mean, latent.mean[rows])
     assert torch.equal(part.std, latent.std[rows])
-    assert torch.equal(part.weight, torch.tensor([2.0, 0.0]).double())
+    assert torch.equal(part.sample_weight, torch.tensor([2.0, 0.0]).double())
     with torch.no_grad():
         part.mean.zero_()
     assert (latent.mean[rows] != 0).all()

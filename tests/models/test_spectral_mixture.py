@@ -42,17 +42,17 @@ def test_mixture_starts_at_the_documented_density(generator):
 
 @pytest.mark.parametrize(("D", "sigma"), [(1, 1.0), (2, 1.0), (8, 0.5), (50, 0.2)])
 @pytest.mark.parametrize("make", [SpectralMixture, TiedSpectralMixture])
-def test_the_more_dimensions_the_narrower_the_start(make, D, sigma, generator):
-    # rows are sqrt(2 D) apart, so their features are as alike as in two dimensions
+def test_initial_densities_are_narrower_in_higher_dimensions(make, D, sigma, generator):
+    # rows are sqrt(2 D) apart, so their features are as similar as in two dimensions
     density = make(2, D, generator).density()
     deviations = density.sigma1 if make is SpectralMixture else density.sigma
     torch.testing.assert_close(deviations, torch.full((2, D), sigma))
 
 
 @pytest.mark.parametrize("make", [SpectralMixture, TiedSpectralMixture])
-def test_a_mixture_is_zero_along_what_is_not_seen_and_keeps_what_it_is_told_to(make, generator):
+def test_frequencies_are_zero_in_dimensions_that_are_not_used(make, generator):
     mixture = make(2, 3, generator)
-    mixture.see(torch.tensor([True, False, True]))
+    mixture.use(torch.tensor([True, False, True]))
     points = mixture(5, generator).points
     for w in points:
         assert (w[..., 1] == 0).all()
@@ -63,14 +63,14 @@ def test_a_mixture_is_zero_along_what_is_not_seen_and_keeps_what_it_is_told_to(m
     assert (points.w1[..., 1] == 0).all()
 
 
-def test_means_start_apart_with_the_documented_spread(generator):
+def test_initial_means_have_the_documented_standard_deviation(generator):
     density = SpectralMixture(500, 10, generator).density()
     assert_mean((density.mu1.detach() / 0.3).square().flatten(), torch.tensor(1.0))
     assert_mean((density.mu1 * density.mu2).detach().flatten(), torch.tensor(0.0))
 
 
 @pytest.mark.parametrize("name", MIXTURES)
-def test_kernel_name_is_the_name_it_was_asked_for_by(name, generator):
+def test_kernel_name_is_the_value_of_the_parameter(name, generator):
     assert kernel_name(MIXTURES[name](2, 2, generator)) == name
 
 

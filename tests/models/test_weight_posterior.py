@@ -1,12 +1,9 @@
-""" """
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from mvlvm.models.data import ObservedView
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import FeatureMap, SpectralMixture
 from mvlvm.models.views import FeatureView
@@ -14,6 +11,7 @@ from mvlvm.models.weight_posterior import ColumnPosterior, ViewFunction
 from mvlvm.spectral import SpectralPoints
 from tests.inference.quadratic_features import exactly_gaussian
 from tests.mixtures import draw_points, normal, random_mixture, uniform
+from tests.models.evidence import infer_weights
 from tests.models.fixed_features import fixed_view
 from tests.monte_carlo import assert_mean
 from tests.oracles import gp_posterior
@@ -26,7 +24,7 @@ def infer(generator, *, std, n_points=4, n_latent_draws=1):
     view = fixed_view(generator, n_points=n_points)
     latent, Y = GaussianLatent(normal((20, 2), generator), std), normal((20, 3), generator)
     with torch.no_grad():
-        posterior = view.infer_weights(latent, ObservedView(Y), n_latent_draws=n_latent_draws, generator=generator)
+        posterior = infer_weights(view, latent, Y, generator, n_latent_draws=n_latent_draws)
     return view, latent.mean.detach(), Y, posterior
 
 
@@ -206,11 +204,9 @@ N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
 def draw_function(generator, dtype=torch.float64):
     """A function of three draws of spectral points, each with weights of its own."""
     view = FeatureView("view", SpectralMixture(2, D, generator), n_points=4, noise_variance=NOISE_VARIANCE).to(dtype)
-    latent, seen = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), ObservedView(normal((N, M), generator))
+    latent, Y = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), normal((N, M), generator)
     with torch.no_grad():
-        posteriors = [
-            view.infer_weights(latent, seen, n_latent_draws=2, generator=generator) for _ in range(N_SPECTRAL_DRAWS)
-        ]
+        posteriors = [infer_weights(view, latent, Y, generator, n_latent_draws=2) for _ in range(N_SPECTRAL_DRAWS)]
     return ViewFunction(tuple(posteriors), exactly_gaussian(NOISE_VARIANCE))
 
 

@@ -1,4 +1,4 @@
-"""A small bound for the loop to raise."""
+"""A small bound for the loop to maximise."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ class StubBound:
         return {"double": 2 * self.value}
 
 
-class Hill:
-    """A concave bound with its top at (3, -1), where it is 5, seen through noise."""
+class ConcaveBound:
+    """A concave bound with its maximum 5 at (3, -1), observed with noise."""
 
     top = torch.tensor([3.0, -1.0], dtype=torch.float64)
     height = 5.0

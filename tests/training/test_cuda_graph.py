@@ -5,6 +5,7 @@ from torch import nn
 from mvlvm.errors import NumericalError
 from mvlvm.training.loop import train
 from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.steps import init_train_state
 from tests.gpu import needs_gpu
 from tests.training.bounds import StubBound
 
@@ -16,8 +17,8 @@ def generator():
     return torch.Generator("cuda").manual_seed(0)
 
 
-class Slope:
-    """A concave bound on a GPU, with a draw in every step; NaN once it has been raised above a height."""
+class GpuBound:
+    """A concave bound on a GPU, with a draw in every step; NaN above a threshold."""
 
     def __init__(self, breaks_at=float("inf")):
         self.place = nn.Parameter(torch.zeros(3, device="cuda"))
@@ -31,15 +32,23 @@ class Slope:
         return StubBound(torch.where(value > self.breaks_at, torch.nan, value))
 
 
-def run(slope, generator, *, settle, max_iter=120):
+def run(bound, generator, *, graph_key, objective=None, max_iter=120):
     config = TrainConfig(max_iter=max_iter, learning_rate=0.1, tol=0.0)
-    return train([slope.place], slope, config, generator, settle=settle)
+    evaluate = objective or bound
+    state = init_train_state([bound.place], config, generator)
+    train(
+        state,
+        lambda states, draws: (evaluate(draws), states),
+        config,
+        refresh=lambda states, n_steps: (states, graph_key(n_steps)),
+    )
+    return state.history
 
 
 def test_recorded_steps_are_the_steps_one_by_one(generator):
-    recorded, one_by_one = Slope(), Slope()
-    first = run(recorded, generator, settle=lambda n: "same")
-    second = run(one_by_one, torch.Generator("cuda").manual_seed(0), settle=lambda n: None)
+    recorded, one_by_one = GpuBound(), GpuBound()
+    first = run(recorded, generator, graph_key=lambda n: "same")
+    second = run(one_by_one, torch.Generator("cuda").manual_seed(0), graph_key=lambda n: None)
     assert recorded.calls < 10 < one_by_one.calls == 120
     torch.testing.assert_close(torch.tensor(first.bound), torch.tensor(second.bound), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(recorded.place, one_by_one.place, rtol=1e-5, atol=1e-5)
@@ -48,35 +57,34 @@ def test_recorded_steps_are_the_steps_one_by_one(generator):
     assert first.seconds == sorted(first.seconds)
 
 
-def test_draws_differ_at_every_repetition(generator):
-    history = run(Slope(), generator, settle=lambda n: "same")
+def test_draws_differ_at_every_replay(generator):
+    history = run(GpuBound(), generator, graph_key=lambda n: "same")
     assert len(set(history.bound)) == 120
 
 
-def test_a_step_is_recorded_anew_when_its_setting_changes(generator):
-    slope = Slope()
-    run(slope, generator, settle=lambda n: n // 50)
-    assert slope.calls == 3 + 3  # three to warm up, and a recording for each of three settings
+def test_a_step_is_recorded_again_when_its_key_changes(generator):
+    bound = GpuBound()
+    run(bound, generator, graph_key=lambda n: n // 50)
+    assert bound.calls == 3 + 3  # three to warm up, and a recording for each of three settings
 
 
-def test_a_recording_that_breaks_goes_on_step_by_step_from_the_last_good_place(generator):
-    slope = Slope(breaks_at=-0.3)
+def test_a_replay_that_is_not_finite_continues_step_by_step_from_the_last_good_parameters(generator):
+    bound = GpuBound(breaks_at=-0.3)
     with pytest.raises(NumericalError, match="must stay finite"):
-        run(slope, generator, settle=lambda n: "same")
-    assert torch.isfinite(slope.place).all()
-    assert slope.place.mean() > 2  # it had climbed nearly to the top
+        run(bound, generator, graph_key=lambda n: "same")
+    assert torch.isfinite(bound.place).all()
+    assert bound.place.mean() > 2  # close to the maximum
 
 
-def test_what_cannot_be_recorded_is_done_step_by_step(generator):
-    slope, looked_at = Slope(), []
+def test_steps_that_cannot_be_recorded_are_taken_one_by_one(generator):
+    bound, values = GpuBound(), []
 
-    def looking(generator):
-        bound = slope(generator)
-        looked_at.append(bound.value.item())  # no recording survives a look
-        return bound
+    def synchronising(generator):
+        estimate = bound(generator)
+        values.append(estimate.value.item())  # synchronises, which a recording does not allow
+        return estimate
 
-    config = TrainConfig(max_iter=60, learning_rate=0.1, tol=0.0)
     with pytest.warns(RuntimeWarning, match="cannot be recorded"):
-        history = train([slope.place], looking, config, generator, settle=lambda n: "same")
-    assert history.bound == looked_at
-    assert len(looked_at) == 60
+        history = run(bound, generator, graph_key=lambda n: "same", objective=synchronising, max_iter=60)
+    assert history.bound == values
+    assert len(values) == 60

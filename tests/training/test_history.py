@@ -25,12 +25,12 @@ def test_histories_do_not_share_their_lists():
     assert other.parts == {}
 
 
-def test_a_run_that_goes_on_is_one_history():
+def test_a_continued_run_is_one_history():
     first, second = History(), History()
     first.record(-3.0, {"latent_kl": 1.0}, seconds=0.5, learning_rate=0.02)
     second.record(-2.0, {"latent_kl": 2.0}, seconds=0.25, learning_rate=0.01)
     second.stop_reason, second.last_rise = StopReason.CONVERGED, 0.125
-    first.go_on(second)
+    first.extend(second)
     columns = first.as_arrays()
     expected = {
         "objective": [-3.0, -2.0],

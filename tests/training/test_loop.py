@@ -11,31 +11,40 @@ from mvlvm.errors import NumericalError
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
 from mvlvm.training.schedule import TrainConfig, cosine_decay
-from tests.training.bounds import Hill, StubBound
+from mvlvm.training.steps import init_train_state
+from tests.training.bounds import ConcaveBound, StubBound
 
 
-def climb(hill, generator, **settings):
-    return train([hill.place], hill, TrainConfig(learning_rate=0.2, **settings), generator)
+def run(parameter, bound, config, generator, **callbacks):
+    """Train one parameter on a bound without view states, and return the history."""
+    state = init_train_state([parameter], config, generator)
+    assert train(state, lambda states, draws: (bound(draws), states), config, **callbacks) is state
+    assert state.step == len(state.history.bound)
+    return state.history
 
 
-def test_concave_bound_is_raised_to_its_top(generator):
-    hill = Hill()
-    history = climb(hill, generator, max_iter=300)
-    torch.testing.assert_close(hill.place.data, hill.top, rtol=0.0, atol=1e-3)
+def maximise(objective, generator, **settings):
+    return run(objective.place, objective, TrainConfig(learning_rate=0.2, **settings), generator)
+
+
+def test_concave_bound_is_maximised(generator):
+    concave = ConcaveBound()
+    history = maximise(concave, generator, max_iter=300)
+    torch.testing.assert_close(concave.place.data, concave.top, rtol=0.0, atol=1e-3)
     assert history.bound[0] == 5.0 - 10.0
     assert history.bound[-1] == pytest.approx(5.0, abs=1e-5)
 
 
 def test_history_has_one_entry_per_step(generator):
-    history = climb(Hill(), generator, max_iter=7)
+    history = maximise(ConcaveBound(), generator, max_iter=7)
     assert history.parts["double"] == [2 * bound for bound in history.bound]
     assert history.learning_rate == [0.2] * 4 + [0.2 * cosine_decay(step / 3) for step in range(3)]
     assert history.seconds == sorted(history.seconds)
     assert [len(column) for column in history.as_arrays().values()] == [7] * 4
 
 
-def test_the_rate_is_held_until_the_bound_is_flat_and_then_falls(generator):
-    history = climb(Hill(), generator, max_iter=1000, tol=1e-3, window=20, cooling=30)
+def test_the_learning_rate_is_constant_until_convergence_and_then_decays(generator):
+    history = maximise(ConcaveBound(), generator, max_iter=1000, tol=1e-3, window=20, cooling=30)
     assert history.stop_reason is StopReason.CONVERGED
     n_held = len(history.bound) - 30
     assert 40 <= n_held < 900
@@ -46,34 +55,36 @@ def test_the_rate_is_held_until_the_bound_is_flat_and_then_falls(generator):
     assert history.bound[-1] == pytest.approx(5.0, abs=1e-2)
 
 
-def test_a_bound_that_still_rises_leaves_enough_steps_for_the_rate_to_fall(generator):
+def test_a_bound_that_still_rises_leaves_enough_steps_for_the_decay(generator):
     slope = nn.Parameter(torch.zeros(()))
     config = TrainConfig(max_iter=100, learning_rate=0.2, tol=1e-3, window=20, cooling=30)
-    history = train([slope], lambda _: StubBound(3 * slope), config, generator)
+    history = run(slope, lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
     assert history.learning_rate == pytest.approx([0.2] * 70 + [0.2 * cosine_decay(step / 30) for step in range(30)])
 
 
-def test_a_bound_that_gets_flat_while_the_rate_falls_ends_at_max_iter(generator):
-    history = climb(Hill(), generator, max_iter=60, tol=1e9, window=20, cooling=30)  # two windows are 40 steps
+def test_convergence_during_the_decay_does_not_end_training_early(generator):
+    history = maximise(
+        ConcaveBound(), generator, max_iter=60, tol=1e9, window=20, cooling=30
+    )  # two windows are 40 steps
     assert history.stop_reason is StopReason.MAX_ITER
     assert len(history.bound) == 60
 
 
 @pytest.mark.parametrize("fall", [0.0, 0.1], ids=["flat", "falling"])
 def test_zero_tolerance_never_stops_early(fall, generator):
-    hill, steps = Hill(), itertools.count()
-    hill.place.data = hill.top.clone()
+    concave, steps = ConcaveBound(), itertools.count()
+    concave.place.data = concave.top.clone()
     config = TrainConfig(max_iter=100, tol=0.0, window=10)
-    history = train([hill.place], lambda g: StubBound(hill(g).value - fall * next(steps)), config, generator)
+    history = run(concave.place, lambda g: StubBound(concave(g).value - fall * next(steps)), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
     assert len(history.bound) == 100
 
 
-def test_the_last_rise_is_that_between_the_last_two_windows_before_the_rate_falls(generator):
+def test_the_last_rise_compares_the_last_two_windows_before_the_decay(generator):
     slope = nn.Parameter(torch.zeros(()))
     config = TrainConfig(max_iter=75, learning_rate=0.2, tol=1e-3, window=20, cooling=15)
-    history = train([slope], lambda _: StubBound(3 * slope), config, generator)
+    history = run(slope, lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
     last, before = history.bound[40:60], history.bound[20:40]
     assert history.last_rise == pytest.approx((sum(last) - sum(before)) / 20)
@@ -82,27 +93,27 @@ def test_the_last_rise_is_that_between_the_last_two_windows_before_the_rate_fall
 def test_a_run_shorter_than_two_windows_is_judged_by_its_halves(generator):
     slope = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
     config = TrainConfig(max_iter=60, learning_rate=0.2, tol=1e-3, window=100)
-    history = train([slope], lambda _: StubBound(3 * slope), config, generator)
+    history = run(slope, lambda _: StubBound(3 * slope), config, generator)
     assert history.last_rise == pytest.approx((sum(history.bound[15:30]) - sum(history.bound[:15])) / 15)
 
 
-def test_too_few_steps_tell_nothing_about_the_rise(generator):
-    assert climb(Hill(), generator, max_iter=3).last_rise == float("inf")
+def test_the_rise_of_a_run_of_few_steps_is_unknown(generator):
+    assert maximise(ConcaveBound(), generator, max_iter=3).last_rise == float("inf")
 
 
 @pytest.mark.parametrize("step", [0, 4])
-def test_interrupt_keeps_what_was_learned(step, generator):
-    hill, undisturbed = Hill(), Hill()
+def test_interrupt_keeps_the_parameters(step, generator):
+    concave, undisturbed = ConcaveBound(), ConcaveBound()
     places = [undisturbed.place.detach().clone()]
     config = TrainConfig(max_iter=10, learning_rate=0.2)
-    expected = train(
-        [undisturbed.place], undisturbed, config, generator,
-        watch=lambda *_: places.append(undisturbed.place.detach().clone()),
+    expected = run(
+        undisturbed.place, undisturbed, config, generator,
+        callback=lambda *_: places.append(undisturbed.place.detach().clone()),
     )  # fmt: skip
-    history = train([hill.place], interrupted_at(step, hill), config, generator)
+    history = run(concave.place, interrupted_at(step, concave), config, generator)
     assert history.stop_reason is StopReason.INTERRUPTED
     assert history.bound == expected.bound[:step]
-    assert torch.equal(hill.place, places[step])
+    assert torch.equal(concave.place, places[step])
 
 
 def interrupted_at(step, objective):
@@ -118,20 +129,20 @@ def interrupted_at(step, objective):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_bound_that_is_not_finite_fails_with_the_step_and_advice(bad, generator):
-    hill = Hill()
+    concave = ConcaveBound()
 
     disturbances = iter([0.0, 0.0, 0.0, bad])
 
     def breaks(generator):
-        return StubBound(hill(generator).value + next(disturbances))
+        return StubBound(concave(generator).value + next(disturbances))
 
     with pytest.raises(NumericalError, match=f"The bound is {bad} at step 3.*Lower learning_rate"):
-        train([hill.place], breaks, TrainConfig(max_iter=10), generator)
+        run(concave.place, breaks, TrainConfig(max_iter=10), generator)
 
 
 def test_same_seed_gives_the_same_history():
     one, same, other = (
-        climb(Hill(noise=1.0), torch.Generator().manual_seed(seed), max_iter=20).bound for seed in (1, 1, 2)
+        maximise(ConcaveBound(noise=1.0), torch.Generator().manual_seed(seed), max_iter=20).bound for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other
@@ -139,24 +150,39 @@ def test_same_seed_gives_the_same_history():
 
 def test_global_generator_is_left_alone(generator):
     before = torch.random.get_rng_state()
-    climb(Hill(noise=1.0), generator, max_iter=20)
+    maximise(ConcaveBound(noise=1.0), generator, max_iter=20)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_watch_sees_every_step_with_its_bound(generator):
-    hill, seen = Hill(), []
-    history = train(
-        [hill.place], hill, TrainConfig(max_iter=5), generator, watch=lambda step, bound: seen.append((step, bound))
-    )
+def test_callback_sees_every_step_with_its_bound(generator):
+    concave, seen = ConcaveBound(), []
+    config = TrainConfig(max_iter=5)
+    history = run(concave.place, concave, config, generator, callback=lambda step, bound: seen.append((step, bound)))
     assert seen == list(enumerate(history.bound, start=1))
 
 
-def test_the_rate_falls_from_all_to_a_twentieth():
+def test_the_learning_rate_decays_to_a_twentieth():
     shares = [cosine_decay(progress / 10) for progress in range(11)]
     assert shares[0] == 1.0
     assert shares[5] == pytest.approx(0.525)
     assert shares[10] == pytest.approx(0.05)
     assert shares == sorted(shares, reverse=True)
+
+
+def test_view_states_are_passed_from_step_to_step_and_refreshed_every_fifty(generator):
+    concave, config, refreshed = ConcaveBound(), TrainConfig(max_iter=120, learning_rate=0.2), []
+
+    def objective(states, draws):
+        return concave(draws), (states[0] + 1,)
+
+    def refresh(states, n_steps):
+        refreshed.append((states[0], n_steps))
+        return (states[0] + 1000,), None
+
+    state = init_train_state([concave.place], config, generator, (0,))
+    train(state, objective, config, refresh=refresh)
+    assert refreshed == [(0, 0), (1050, 50), (2100, 100)]
+    assert state.view_states == (3120,)
 
 
 def test_adam_has_the_documented_betas(generator):

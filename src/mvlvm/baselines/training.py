@@ -16,6 +16,7 @@ from mvlvm.training.history import StopReason
 from mvlvm.training.loop import train
 from mvlvm.training.progress import progress_bar, silent
 from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.steps import init_train_state
 
 
 class ScalarBound(NamedTuple):
@@ -49,10 +50,10 @@ def maximize(
     """
     config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, cooling=max_iter // 5)
     generator = make_generator(seed, Stream.TRAINING)
-    with progress_bar(max_iter, "Training") if verbose else nullcontext(silent) as watch:
-        history = train(
-            module.parameters(), lambda draws: ScalarBound(bound(draws)), config, generator, watch=watch
-        )  # fmt: skip
+    state = init_train_state(module.parameters(), config, generator)
+    with progress_bar(max_iter, "Training") if verbose else nullcontext(silent) as callback:
+        train(state, lambda states, draws: (ScalarBound(bound(draws)), states), config, callback=callback)
+    history = state.history
     if history.stop_reason is StopReason.INTERRUPTED:
         warn_not_converged(
             "Training", f"was interrupted after {len(history.bound)} of {max_iter} steps", "Fit again for more."

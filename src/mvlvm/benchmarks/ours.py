@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from mvlvm.benchmarks.naive import NaiveModel, scaled_views
 from mvlvm.benchmarks.tasks import Fitted, NewViews, Task, ViewArrays
 from mvlvm.errors import ConvergenceWarning, ViewWarning
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.assembling import Assembly, assemble, scale_views
-from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.preprocessing import prepare_views
+from mvlvm.estimators.initialization import InitialModel, initialize
+from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.train import train_model
 from mvlvm.randomness import Stream, make_generator, seed_from
 from mvlvm.training.history import History
@@ -97,24 +97,20 @@ def _train_naive(Ys: list[torch.Tensor], task: Task) -> Fitted:
     return Fitted(latents=model.latents, n_steps=len(step_ends), step_ends=step_ends, stopped=stopped)
 
 
-def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[Assembly, Callable[[int], History]]:
+def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[InitialModel, Callable[[int], History]]:
     """Put a model together as `fit` does; give it, and what trains it on by a number of steps."""
-    parameters = est.get_params(deep=False)
-    options = check_fit_options(parameters)
-    prepared = prepare_views(views, parameters["likelihood"])
-    view_options = check_view_options(parameters, parameters["kernel"], prepared.data.names)
-    generator = make_generator(seed_from(parameters["random_state"]), Stream.TRAINING, options.device)
+    options, validated = validate(est.get_params(deep=False), est.kernel, views, None)
+    generator = make_generator(seed_from(options.random_state), Stream.TRAINING, options.device)
     with quietly():
-        scaled = scale_views(prepared, view_options, None, options)
-        assembly = assemble(scaled, parameters, options, view_options, generator)
+        initial = initialize(preprocess(validated, options), options, generator)
 
     def train(n_steps: int) -> History:
-        wanted = check_fit_options({**parameters, "max_iter": n_steps})
-        return train_model(assembly.model, assembly.training, wanted, view_options, generator)
+        wanted = replace(options, max_iter=n_steps)
+        return train_model(initial.model, initial.data, initial.states, wanted, generator).history
 
-    return assembly, train
+    return initial, train
 
 
-def ready_to_train(views: ViewArrays, task: Task) -> tuple[Assembly, Callable[[int], History]]:
+def ready_to_train(views: ViewArrays, task: Task) -> tuple[InitialModel, Callable[[int], History]]:
     """Give the model of a task, and what trains it on by a number of steps."""
     return untrained(estimator(task, 1), views)

@@ -84,7 +84,7 @@ def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
     long, short = (_profiled(train, n, task.device) for n in (n_steps + _SHORT, _SHORT))
     parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
     parts[_REST] = max(0.0, step - sum(parts.values()))
-    shapes = [view.working(torch.float32).target.Y.shape for view in assembly.training]
+    shapes = [state.target.Y.shape for state in assembly.states if state.target is not None]
     return {
         "parts": parts, "seconds_per_step": step, "operations": product_operations(shapes, task),
         "product_rate": product_rate(len(next(iter(views.values()))), task), "stopped": False,

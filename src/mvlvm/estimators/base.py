@@ -1,94 +1,106 @@
-"""What all multi-view Gaussian process estimators share: from views to a fitted model and back."""
+"""The scikit-learn interface of the multi-view models: `fit`, and everything a fitted model can be asked."""
 
 import os
 import time
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mvlvm.checks import check_choice, check_integer
-from mvlvm.estimators import serialization as storage
-from mvlvm.estimators.assembling import assemble, scale_views
-from mvlvm.estimators.fitted import FitRecord, FittedModel, condition_on_data, factor_frame, record_fit, view_frame
-from mvlvm.estimators.memory import EstimatesMemory
-from mvlvm.estimators.options import check_fit_options, check_view_options
-from mvlvm.estimators.predicting import PredictsViews
-from mvlvm.estimators.preprocessing import prepare_views, say_likelihoods, set_aside
-from mvlvm.estimators.serialization import Saved
-from mvlvm.estimators.train import fit_and_prune
-from mvlvm.estimators.weights import check_sample_weight, place_rows_of_no_weight, rows_of_no_weight
+from mvlvm.checks import check_choice, check_flag, check_integer
+from mvlvm.errors import ViewError
+from mvlvm.estimators import memory, serialization
+from mvlvm.estimators.fitted import FitRecord, FittedModel, condition, factor_frame, record_fit, relevance_frame
+from mvlvm.estimators.initialization import initialize
+from mvlvm.estimators.prediction import (
+    NewRows,
+    check_target,
+    check_target_is_missing,
+    encode_new_views,
+    fill_missing,
+    infer_zero_weight_rows,
+    new_rows,
+    validate_new_views,
+)
+from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
+from mvlvm.estimators.train import train_and_prune
 from mvlvm.models.diagnostics import learned_gram
-from mvlvm.randomness import Stream, make_generator, seed_from
+from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
+from mvlvm.views.layout import Views
 
-# typing.Self would do, were it not for the run-time shape checks, which cannot read it.
+# typing.Self cannot be read by the run-time shape checks of the tests.
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
-class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output_keys=None):
-    """Fits one latent to several views; a subclass says which parameters there are and which kernel is used."""
+class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):
+    """Fits one latent to several views; a subclass declares the parameters and the kernel.
+
+    Attributes:
+        verbose: a parameter of the estimator; 1 shows progress.
+        model_: the fitted model.
+    """
+
+    verbose: int
+    model_: FittedModel
+    # The training views if they have missing entries, for `impute`.
+    _with_missing: Views | None = None
 
     @abstractmethod
     def _kernel(self) -> Any:
-        """Give the kernel of every view, or view name -> kernel."""
+        """Return the kernel of every view, or view name -> kernel."""
 
     def fit(self: Estimator, views: Any, y: Any = None, *, sample_weight: Any = None) -> Estimator:
-        """Learn the latent, the kernels and the noise.
+        """Learn the latents, the kernels and the noise.
 
         Args:
             views: a matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames, a dict of them with the
-                views' names, or a MuData. All have the same samples in their rows. NaN is a missing entry, a row of
-                NaN a missing view; views with gaps are kept, so that `impute` can fill them. Sparse views are made
-                dense.
-            y: ignored; there for scikit-learn.
-            sample_weight: (N,) how much every row counts: a row of weight 3 like three copies of it, one of weight 0
-                not at all. The latter is placed after training, as a new row would be. Centring and scaling treat all
-                other rows alike.
+                names of the views, or a MuData. All have the same samples in their rows. NaN marks a missing entry, a
+                row of NaN a missing view; views with missing entries are kept for `impute`. Sparse views are converted
+                to dense arrays.
+            y: ignored, present for compatibility with scikit-learn.
+            sample_weight: (N,) weights of the rows: a row of weight 3 counts like three copies of it, a row of weight 0
+                does not influence the fit; its latent is inferred afterwards, as for a new row. Centring and scaling
+                treat all rows of positive weight alike.
 
         Returns:
             The estimator itself.
 
         Raises:
-            ViewError: the views cannot be used.
-            ValueError: a parameter has a wrong value.
-            NumericalError: training broke down.
+            ViewError: the views are invalid.
+            ValueError: a parameter is invalid.
+            NumericalError: training failed numerically.
         """
         begin = time.perf_counter()
-        parameters = self.get_params(deep=False)
-        options = check_fit_options(parameters)
-        prepared = prepare_views(views, parameters["likelihood"])
+        options, validated = validate(self.get_params(deep=False), self._kernel(), views, sample_weight)
         if options.verbose:
-            say_likelihoods(prepared.guesses)
+            print_likelihoods(validated.inferred)
         if options.verbose > 1:
             print(self.estimate_memory(views))
-        view_options = check_view_options(parameters, self._kernel(), prepared.data.names)
-        weight = check_sample_weight(sample_weight, prepared.data.n_samples, options.device)
-        scaled = scale_views(prepared, view_options, weight, options)
-        aside = set_aside(prepared, rows_of_no_weight(weight))
-        del prepared  # training is to have the memory
 
-        seed = seed_from(parameters["random_state"])
+        scaled, retained = preprocess(validated, options), retain(validated)
+        weight, scalings = scaled.sample_weight, scaled.scalings
+
+        seed = seed_from(options.random_state)
         generator = make_generator(seed, Stream.TRAINING, options.device)
-        untrained = assemble(scaled, parameters, options, view_options, generator)
-        model, seen, init, scalings = untrained.model, untrained.seen, untrained.init, scaled.scalings
-        del scaled
+        initial = initialize(scaled, options, generator)
+        model, data, init = initial.model, initial.data, initial.init
+        del validated, scaled  # release memory for training
         prepared_after = time.perf_counter() - begin
-        history, dimensions = fit_and_prune(
-            model, untrained.training, options, view_options, untrained.dimensions, generator
-        )
-        del untrained
+
+        trained = train_and_prune(model, data, initial.states, initial.dimensions, options, generator)
+        del initial
         trained_after = time.perf_counter() - begin
-        fitted_views = condition_on_data(
-            model, seen, aside.encodings, scalings, n_draws=options.n_draws_predict, seed=seed
-        )
-        fitted = FittedModel(model, fitted_views, aside.layout, seed, dimensions)
-        place_rows_of_no_weight(fitted, aside.rows, weight)
-        self.adopt(fitted, record_fit(fitted, seen, history, init))
-        self._with_gaps = aside.with_gaps
+
+        fitted = condition(model, data, trained, retained, scalings, options=options, seed=seed)
+        infer_zero_weight_rows(fitted, retained.zero_weight_rows, weight)
+        self.adopt(fitted, record_fit(fitted, data, trained, init=init, memory_budget=options.memory_budget))
+        self._with_missing = retained.with_missing
         self.fit_seconds_ = {
             "preparing": prepared_after,
             "training": trained_after - prepared_after,
@@ -99,15 +111,173 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, views: Any, y: Any = None, *, sample_weight: Any = None
     ) -> Float[np.ndarray, "N D"]:
-        """Fit, and give the posterior means of the latents."""
+        """Fit, and return the posterior means of the latents, shape (N, D)."""
         return self.fit(views, y, sample_weight=sample_weight).embedding_
 
+    def transform(self, views: Any, *, return_std: bool = False) -> Any:
+        """Infer the latents of new rows, with everything else fixed.
+
+        Every row is inferred on its own: by Gauss-Newton steps from the latents of the training rows that explain it
+        best, and from the prior mean, to the best mode of its posterior. The latents of the training rows are in
+        `embedding_`; they were learned jointly, so `transform` of a training row returns a similar latent, or another
+        mode, not exactly the same.
+
+        Args:
+            views: any of the training views, with any number of rows; NaN marks missing entries, and in a list None
+                stands for a missing view. A row without any entry gets the prior, mean 0 and standard deviation 1.
+            return_std: whether to return standard deviations too.
+
+        Returns:
+            The (N, D) latents of the shared dimensions, or a pair (mean, std).
+
+        Raises:
+            ViewError: the views do not match those of training.
+        """
+        rows, _ = self._new_rows(views)
+        mean, std = (values[:, self.model_.dimensions.shared] for values in rows.latents())
+        return (mean, std) if check_flag(return_std, "return_std") else mean
+
+    def predict(
+        self, views: Any, *, target: str | None = None, return_std: bool = False, include_noise: bool = True
+    ) -> Any:
+        """Predict a view of new rows from other views of them.
+
+        Predictions average over the posterior of the latents, the weights of the features and draws of spectral points;
+        the standard deviation includes all of these and the noise.
+
+        Args:
+            views: as in `transform`.
+            target: the view to predict, which must not be among `views`; None predicts every view of the model,
+                including the given ones.
+            return_std: whether to return the standard deviation of every entry too.
+            include_noise: False excludes the noise from the standard deviations: they are those of the function.
+
+        Returns:
+            The target, as a DataFrame if it was one in training; for None all views, in the form of the training
+            views. With `return_std` a pair, (mean, std).
+
+        Raises:
+            ViewError: the views do not match those of training, or the target is one of them.
+            ValueError: there is no such target.
+        """
+        check_is_fitted(self)
+        return_std, include_noise = check_flag(return_std, "return_std"), check_flag(include_noise, "include_noise")
+        if target is not None:
+            check_target(self.model_, target)
+        rows, given = self._new_rows(views, target=target)
+        pair = rows.predict(list(self.model_.views) if target is None else [target], include_noise=include_noise)
+        layout = self.model_.layout.of_rows(given.layout.index)
+        restored = [
+            layout.restore(part, per_class=True)
+            if target is None
+            else layout.table(target, part[target], per_class=True)
+            for part in pair
+        ]
+        return tuple(restored) if return_std else restored[0]
+
+    def impute(self, views: Any = None, *, return_std: bool = False) -> Any:
+        """Fill the missing entries of views; observed entries are returned unchanged.
+
+        Args:
+            views: views with missing entries, of new or training rows; views that are not given are not predicted.
+                None fills the missing entries of the training views.
+            return_std: whether to return the standard deviations of the imputed entries too, zero for the others.
+
+        Returns:
+            The views in the form they were given, or a pair (imputed, std).
+
+        Raises:
+            ViewError: the views do not match those of training.
+            ValueError: the training views had no missing entries, or are not available.
+        """
+        check_is_fitted(self)
+        return_std = check_flag(return_std, "return_std")
+        if views is None:
+            given = self._training_views()
+            rows = NewRows(self.model_, encode_new_views(self.model_, given), verbose=self.verbose > 0)
+        else:
+            rows, given = self._new_rows(views)
+        means, stds = rows.predict(given.names)
+        decoded = {name: self.model_.views[name].encoding.decode(mean) for name, mean in means.items()}
+        filled, std = fill_missing(given, decoded, stds)
+        restore = given.layout.restore
+        return (restore(filled), restore(std, per_class=True)) if return_std else restore(filled)
+
+    def score(self, views: Any, y: Any = None, *, target: str | None = None) -> float:
+        """Return the mean log density of new rows, in nats per observed entry and the units of the data.
+
+        For views that are not Gaussian, the density of a whole row is replaced by a lower bound, the expected log
+        density; with `target`, densities of single entries need no such bound.
+
+        Args:
+            views: as in `transform`.
+            y: ignored, present for compatibility with scikit-learn.
+            target: one of `views`: score only its entries, each on its own and predicted from the other views.
+
+        Raises:
+            ViewError: the views do not match those of training, or there is no observed entry.
+            ValueError: there is no such target.
+        """
+        if target is None:
+            rows, _ = self._new_rows(views)
+            total, n_observed = (rows.log_density(), rows.n_observed) if rows.n_observed else (0.0, 0)
+        else:
+            check_is_fitted(self)
+            check_target(self.model_, target)
+            given = validate_new_views(self.model_, views)
+            if target not in given.arrays:
+                raise ViewError(f"There is nothing to score: the target '{target}' was not given. Add it to the views.")
+            arrays = encode_new_views(self.model_, given)
+            truth = arrays.pop(target)
+            rows = new_rows(self.model_, arrays, target, verbose=self.verbose > 0)
+            total, n_observed = rows.log_density_of(target, truth)
+        if not n_observed:
+            raise ViewError(
+                "There is no observed entry to score: all are NaN, or in columns that training left out. "
+                "Provide at least one."
+            )
+        return total / n_observed
+
+    def reconstruct(self, *, return_std: bool = False, include_noise: bool = True) -> Any:
+        """Reconstruct the training views, in the units of the data and in the form of the input.
+
+        Args:
+            return_std: whether to return the standard deviation of every entry too, which includes the uncertainty of
+                weights and latents and the noise.
+            include_noise: False excludes the noise from the standard deviations: they are those of the function.
+
+        Returns:
+            The views, or a pair of them, (mean, std).
+        """
+        check_is_fitted(self)
+        include_noise = check_flag(include_noise, "include_noise")
+        restore = partial(self.model_.layout.restore, per_class=True)
+        if not check_flag(return_std, "return_std"):
+            return restore(self.model_.reconstructed_means())
+        means, stds = self.model_.reconstructed(include_noise=include_noise)
+        return restore(means), restore(stds)
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomStateLike = 0) -> Any:
+        """Draw new rows: latents from the prior, then every view of them, including noise.
+
+        Args:
+            n_samples: number of rows.
+            random_state: seed of the draws.
+
+        Returns:
+            The views, in the form of the input.
+        """
+        check_is_fitted(self)
+        n_samples = check_integer(n_samples, "n_samples", at_least=1)
+        arrays = self.model_.sample(n_samples, seed_from(random_state))
+        return self.model_.layout.of_rows(None).restore(arrays)
+
     def kernel_matrix(self, view: str, *, n_draws: int = 10) -> Float[np.ndarray, "N N"]:
-        """Give the learned kernel matrix of one view over the training rows, in the units of the scaled view.
+        """Return the (N, N) learned kernel matrix of one view over the training rows, in the units of the scaled view.
 
         Args:
             view: its name.
-            n_draws: draws of latents and spectral points to average over.
+            n_draws: number of draws of latents and spectral points to average over.
         """
         check_is_fitted(self)
         n_draws = check_integer(n_draws, "n_draws", at_least=1)
@@ -120,31 +290,51 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()
 
     def factors(self) -> Any:
-        """Give the latents of the training rows as a DataFrame.
+        """Return the latent means of the training rows as a DataFrame, samples x dimensions.
 
-        Rows have their labels. Columns are x0, x1 and so on for the dimensions that all views share, and the view's
-        name with a number, such as image:0, for those that one view has for itself.
+        The index holds the row names. Columns are x0, x1 and so on for the shared dimensions, and the name of the view
+        with a number, such as image:0, for private ones.
         """
         check_is_fitted(self)
         return factor_frame(self.model_)
 
     def relevance(self, *, of: str = "variation") -> Any:
-        """Give the use that views make of latent dimensions as a DataFrame, views by dimensions.
+        """Return the relevance of the latent dimensions for the views as a DataFrame, views x dimensions.
 
         Args:
-            of: "variation" gives `relevance_`, shares that sum to one; "variance" gives
-                `explained_variance_per_dimension_`, what a view loses without the dimension.
+            of: "variation" for `relevance_`, shares that sum to one; "variance" for
+                `explained_variance_per_dimension_`, the explained variance that is lost without the dimension.
         """
         check_is_fitted(self)
         of = check_choice(of, "of", ("variation", "variance"))
         table = self.relevance_ if of == "variation" else self.explained_variance_per_dimension_
-        return view_frame(table, self.view_names_, self.model_)
+        return relevance_frame(table, self.model_)
+
+    def estimate_memory(self, views: Any) -> memory.MemoryEstimate:
+        """Estimate the peak memory of `fit`, beyond the data themselves, from the shapes and types of the views.
+
+        The estimate is accurate to about a third for complete Gaussian views on a CPU. With missing entries, twice the
+        scaled views are needed; views of likelihood "auto" are assumed to be Gaussian.
+
+        Args:
+            views: as for `fit`.
+
+        Returns:
+            The estimate, with `total` in bytes and `parts` by name; its string is a sentence.
+
+        Example:
+            >>> import numpy as np
+            >>> from mvlvm import NGMVLVM
+            >>> print(NGMVLVM().estimate_memory({"image": np.zeros((70_000, 784), dtype=np.float32)}))
+            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, all else 0.12, blocks of rows 0.08
+        """
+        return memory.estimate_memory(self.get_params(deep=False), views)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, or into a folder; `mvlvm.load` reads it."""
+        """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it."""
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        storage.save(path, Saved(type(self).__name__, parameters, self.model_, self._record))
+        serialization.save(path, serialization.Saved(type(self).__name__, parameters, self.model_, self._record))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -153,27 +343,25 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         return tags
 
     def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
-        """Take over a fitted model: everything that ends in an underscore is set here but what only `fit` knows."""
+        """Set all fitted attributes from a fitted model, except those that only `fit` knows."""
         vars(self).pop("fit_seconds_", None)
-        latent, views = fitted.model.latent, fitted.views
+        vars(self).pop("feature_names_in_", None)
         self.model_, self._record = fitted, record
+        latent, views, dimensions, layout = fitted.model.latent, fitted.views, fitted.dimensions, fitted.layout
         self.view_names_ = list(views)
         widths = {name: view.n_columns for name, view in views.items()}
-        single = fitted.layout.container.single
-        self.n_features_in_ = next(iter(widths.values())) if single else widths
-        vars(self).pop("feature_names_in_", None)
-        columns = list(next(iter(fitted.layout.columns.values()), []))
-        if single and columns and all(isinstance(column, str) for column in columns):
+        self.n_features_in_ = next(iter(widths.values())) if layout.container.single else widths
+        columns = list(next(iter(layout.columns.values()), []))
+        if layout.container.single and columns and all(isinstance(column, str) for column in columns):
             self.feature_names_in_ = np.asarray(columns, dtype=object)
-        dimensions = fitted.dimensions
         mean, std = (values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
         self.embedding_, self.embedding_std_ = mean[:, dimensions.shared], std[:, dimensions.shared]
         self.n_components_ = dimensions.n_shared
-        self.private_embedding_ = {view: mean[:, dimensions.of_view(view)] for view in dimensions.private}
-        self.private_embedding_std_ = {view: std[:, dimensions.of_view(view)] for view in dimensions.private}
+        self.private_embedding_ = {view: mean[:, dimensions.private_to(view)] for view in dimensions.private}
+        self.private_embedding_std_ = {view: std[:, dimensions.private_to(view)] for view in dimensions.private}
         self.likelihood_ = {name: view.function.likelihood.name for name, view in views.items()}
         self.likelihood_parameters_ = {name: view.likelihood_parameters() for name, view in views.items()}
-        self.classes_ = {name: list(form.classes) for name, form in fitted.layout.labels.items()}
+        self.classes_ = {name: list(form.classes) for name, form in layout.labels.items()}
         self.scale_ = {name: view.scaling.scale for name, view in views.items()}
         self.noise_variance_ = {
             name: views[name].scaling.undo_variance(float(parameters["noise_variance"]))
@@ -185,3 +373,20 @@ class AbstractMultiViewLVM(PredictsViews, EstimatesMemory, ABC, auto_wrap_output
         self.explained_variance_per_dimension_ = record.explained_per_dimension
         self.init_, self.elbo_, self.history_ = record.init, record.elbo, record.history
         self.n_iter_, self.stop_reason_ = len(record.history["objective"]), record.stop_reason
+
+    def _new_rows(self, views: Any, *, target: str | None = None) -> tuple[NewRows, Views]:
+        """Validate and encode new rows."""
+        check_is_fitted(self)
+        given = validate_new_views(self.model_, views)
+        arrays = encode_new_views(self.model_, given)
+        if target in arrays:
+            check_target_is_missing(target, arrays.pop(target))
+        return new_rows(self.model_, arrays, target, verbose=self.verbose > 0), given
+
+    def _training_views(self) -> Views:
+        if self._with_missing is None:
+            raise ValueError(
+                "The training views have no missing entries to impute, or the model was loaded from a file, which does "
+                "not contain them. Pass the views to impute: impute(views)."
+            )
+        return self._with_missing

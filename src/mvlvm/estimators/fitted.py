@@ -1,7 +1,4 @@
-"""A trained model together with all it needs to predict; the training data are no longer part of it.
-
-What a fit found, as pandas DataFrames with names for rows and columns.
-"""
+"""The last stage of a fit: a trained model conditioned on the data, ready to predict without them."""
 
 import math
 import warnings
@@ -16,17 +13,18 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError
-from mvlvm.estimators.train import count_entries
+from mvlvm.estimators.options import FitOptions
+from mvlvm.estimators.preprocessing import RetainedViews
+from mvlvm.estimators.train import Trained, count_entries
 from mvlvm.inference.tempering import Tempering, learn_tempering
 from mvlvm.models.conditioning import n_latent_draws_for
-from mvlvm.models.data import ObservedView
+from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import expected_bound, explained_variance
-from mvlvm.models.multiview import Dimensions, MultiViewLVM
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates
 from mvlvm.models.weight_posterior import ViewFunction
 from mvlvm.optional_dependencies import require
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
-from mvlvm.training.history import History
 from mvlvm.views.encoding import Encoding
 from mvlvm.views.layout import Layout
 from mvlvm.views.scaling import Scaling
@@ -38,9 +36,9 @@ class FittedView:
 
     Attributes:
         encoding: between the values of the data and those of the likelihood.
-        scaling: between the likelihood's values and the model's units.
-        function: from latents to the view, in the model's units.
-        tempering: how much a row's likelihood counts when this view of it is predicted.
+        scaling: between the values of the likelihood and the units of the model.
+        function: from latents to the view, in the units of the model.
+        tempering: power of the likelihood of a row when this view of it is predicted.
     """
 
     encoding: Encoding
@@ -50,32 +48,32 @@ class FittedView:
 
     @property
     def n_columns(self) -> int:
-        """The number of columns of the view as it came."""
+        """The number of columns of the view as given."""
         return self.encoding.n_input_columns(len(self.scaling.mean))
 
     def row_blocks(self, n_rows: int) -> list[slice]:
-        """Cut rows into blocks that can be predicted at a time."""
+        """Split rows into blocks for prediction."""
         return row_blocks(n_rows, max(self.function.posteriors[0].mean.shape))
 
     def empty_rows(self, n_rows: int) -> Float[np.ndarray, "N _"]:
-        """Give room for rows in the data's units, as the likelihood takes them."""
+        """Return an uninitialised array for rows in the units of the data, as the likelihood takes them."""
         return np.empty((n_rows, len(self.scaling.mean)))
 
     def likelihood_parameters(self) -> dict[str, np.ndarray]:
-        """Give the parameters that the likelihood has learned, by name, in the model's units."""
+        """Return the learned parameters of the likelihood by name, in the units of the model."""
         return {name: _to_numpy(value.detach().double()) for name, value in self.function.likelihood.describe().items()}
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """Everything that predictions read.
+    """A trained model and everything that predictions need.
 
     Attributes:
         model: the trained modules.
-        views: view name -> what it takes to predict it.
-        layout: the form in which the user gave the views.
-        seed: of the draws that predictions make.
-        dimensions: which view sees which latent dimensions.
+        views: view name -> the fitted view.
+        layout: the form in which the views were given.
+        seed: of the random draws in predictions.
+        dimensions: which view depends on which latent dimensions.
     """
 
     model: MultiViewLVM
@@ -86,7 +84,7 @@ class FittedModel:
 
     @torch.no_grad()
     def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
-        """Give the expected entries of the training rows, in the data's units."""
+        """Reconstruct the training views in the units of the data."""
         latent, draws, means = self.model.latent, self._latent_draws(), {}
         mean, std = latent.mean, latent.std
         for name, view in self.views.items():
@@ -100,7 +98,7 @@ class FittedModel:
     def reconstructed(
         self, *, include_noise: bool = True
     ) -> tuple[dict[str, Float[np.ndarray, "N _"]], dict[str, Float[np.ndarray, "N _"]]]:
-        """Give the expected entries of the training rows and their standard deviations, in the data's units."""
+        """Reconstruct the training views in the units of the data, with standard deviations."""
         latent, draws = self.model.latent, self._latent_draws()
         means, stds, mean, std = {}, {}, latent.mean, latent.std
         for name, view in self.views.items():
@@ -114,7 +112,7 @@ class FittedModel:
 
     @torch.no_grad()
     def sample(self, n_samples: int, seed: int) -> dict[str, Float[np.ndarray, "n _"]]:
-        """Draw rows from the model, in the data's units."""
+        """Draw rows in the units of the data: latents from the prior, then every view."""
         mean, generator = self.model.latent.mean, self._generator(seed, Stream.SAMPLES)
         X = torch.randn((n_samples, mean.shape[1]), generator=generator, dtype=mean.dtype, device=mean.device)
         draws = {name: _to_numpy(view.function.sample(X, generator)) for name, view in self.views.items()}
@@ -122,7 +120,7 @@ class FittedModel:
 
     @torch.no_grad()
     def relevance(self) -> Float[np.ndarray, "V D"]:
-        """Give each view's use of each latent dimension; rows sum to one."""
+        """Return the relevance of each latent dimension for each view; rows sum to one."""
         X = self.model.latent.mean
         return np.stack([_to_numpy(view.function.relevance(X)) for view in self.views.values()])
 
@@ -136,14 +134,15 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What is known about a fit beyond the model it gave.
+    """The record of a fit, besides the model.
 
     Attributes:
-        history: the course of training, column name -> one value per step.
-        stop_reason: why it ended.
-        elbo: the bound in nats, over many draws.
+        history: column name -> one value per training step.
+        stop_reason: why training ended.
+        elbo: the bound in nats, averaged over draws.
         explained_variance: view name -> share of its variance that the model explains.
-        explained_per_dimension: views by latent dimensions, what is lost of it when one of them is held at its mean.
+        explained_per_dimension: views x latent dimensions, the part of it that is lost without the dimension.
+        init: name of the initialisation.
     """
 
     history: Mapping[str, Float[np.ndarray, " T"]]
@@ -155,24 +154,26 @@ class FitRecord:
 
 
 @torch.no_grad()
-def condition_on_data(
+def condition(
     model: MultiViewLVM,
-    views: Sequence[ObservedView],
-    encodings: Mapping[str, Encoding],
+    data: Sequence[ViewData],
+    trained: Trained,
+    retained: RetainedViews,
     scalings: Mapping[str, Scaling],
     *,
-    n_draws: int,
+    options: FitOptions,
     seed: int,
-) -> dict[str, FittedView]:
-    """Condition the views' weights on the data, so that the model can predict without them.
+) -> FittedModel:
+    """Condition the weights of all views on the data, so that the model can predict without them.
 
     Args:
-        model: trained.
-        views: what was seen.
-        encodings: view name -> encoding.
+        model: the trained model.
+        data: the observations.
+        trained: the result of training.
+        retained: layout and encodings of the views.
         scalings: view name -> scaling.
-        n_draws: spectral draws to average over.
-        seed: of the draws.
+        options: of the fit.
+        seed: of the random draws.
     """
     device = model.latent.mean.device
     generator = make_generator(seed, Stream.WEIGHTS, device)
@@ -180,52 +181,56 @@ def condition_on_data(
     functions = [
         ViewFunction(
             tuple(
-                view.infer_weights(model.latent, seen, n_latent_draws=n_latent_draws, generator=generator)
-                for _ in range(n_draws if view.redraws else 1)
+                view.infer_weights(model.latent, seen, state, n_latent_draws=n_latent_draws, generator=generator)
+                for _ in range(options.n_draws_predict if view.redraws else 1)
             ),
             view.likelihood,
         )
-        for view, seen in zip(model.feature_views, views, strict=True)
+        for view, seen, state in zip(model.feature_views, data, trained.states, strict=True)
     ]
-    tempering = _tempering_or_none(model, views, make_generator(seed, Stream.TEMPERING, device))
-    return {
-        name: FittedView(encodings[name], scalings[name], function, level)
+    tempering = _learn_tempering(model, data, trained.states, make_generator(seed, Stream.TEMPERING, device))
+    views = {
+        name: FittedView(retained.encodings[name], scalings[name], function, level)
         for name, function, level in zip(scalings, functions, tempering, strict=True)
     }
+    return FittedModel(model, views, retained.layout, seed, trained.dimensions)
 
 
-def _tempering_or_none(
-    model: MultiViewLVM, views: Sequence[ObservedView], generator: torch.Generator
+def _learn_tempering(
+    model: MultiViewLVM, data: Sequence[ViewData], states: ViewStates, generator: torch.Generator
 ) -> tuple[Tempering, ...]:
-    """Learn the tempering, or do without if the user has no patience: a trained model is not to be lost."""
+    """Learn the tempering of all views; after an interrupt do without, so that the trained model is not lost."""
     try:
-        return learn_tempering(model, views, generator)
+        return learn_tempering(model, data, states, generator)
     except KeyboardInterrupt:
         warnings.warn(
-            "Interrupted while learning how much a row's likelihood is to count in predictions. The model is kept, and "
-            "takes likelihoods at their word: error bars of predictions may be too narrow.",
+            "Interrupted while learning the likelihood tempering of predictions. The model is kept without tempering: "
+            "error bars of predictions may be too narrow.",
             ConvergenceWarning,
             stacklevel=4,
         )
-        return tuple(Tempering() for _ in views)
+        return tuple(Tempering() for _ in data)
 
 
 @torch.no_grad()
-def record_fit(fitted: FittedModel, views: Sequence[ObservedView], history: History, init: str) -> FitRecord:
-    """Note where a fit started and how it went, while the scaled views are still at hand."""
+def record_fit(
+    fitted: FittedModel, data: Sequence[ViewData], trained: Trained, *, init: str, memory_budget: float
+) -> FitRecord:
+    """Compute the reported bound and the explained variance, which need the data."""
     model, latent = fitted.model, fitted.model.latent
     generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
     explained = {
         name: explained_variance(view.function.entries, latent, seen)
-        for (name, view), seen in zip(fitted.views.items(), views, strict=True)
+        for (name, view), seen in zip(fitted.views.items(), data, strict=True)
     }
-    elbo = expected_bound(model, views, generator, n_entries=count_entries(model, views))
+    states = model.final_states(data, trained.states, memory_budget=memory_budget)
+    elbo = expected_bound(model, data, states, generator, n_entries=count_entries(model, data))
     if not math.isfinite(elbo):
         raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
     return FitRecord(
-        history.as_arrays(), str(history.stop_reason), elbo,
+        trained.history.as_arrays(), str(trained.history.stop_reason), elbo,
         {name: shares.total for name, shares in explained.items()},
-        np.stack([_to_numpy(shares.by_dimension) for shares in explained.values()]), init,
+        np.stack([_to_numpy(shares.per_dimension()) for shares in explained.values()]), init,
     )  # fmt: skip
 
 
@@ -234,14 +239,14 @@ def _to_numpy(values: Tensor) -> np.ndarray:
 
 
 def factor_frame(fitted: FittedModel) -> Any:
-    """Give the latents, a row for every sample and a column for every dimension."""
-    pandas = require("pandas", "Giving factors as a DataFrame")
+    """Return the latent means as a DataFrame, samples x dimensions."""
+    pandas = require("pandas", "Returning factors as a DataFrame")
     mean = fitted.model.latent.mean.detach().double().cpu().numpy()
     index = fitted.layout.index if fitted.layout.row_names is not None else None
     return pandas.DataFrame(mean, index=index, columns=fitted.dimensions.names())
 
 
-def view_frame(table: Float[np.ndarray, "V D"], views: Sequence[str], fitted: FittedModel) -> Any:
-    """Give a table of views and dimensions."""
-    pandas = require("pandas", "Giving relevance as a DataFrame")
-    return pandas.DataFrame(table, index=list(views), columns=fitted.dimensions.names())
+def relevance_frame(table: Float[np.ndarray, "V D"], fitted: FittedModel) -> Any:
+    """Return a table of views x dimensions as a DataFrame."""
+    pandas = require("pandas", "Returning relevance as a DataFrame")
+    return pandas.DataFrame(table, index=list(fitted.views), columns=fitted.dimensions.names())

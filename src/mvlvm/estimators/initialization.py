@@ -1,11 +1,8 @@
-"""Where the latents start, from what the user said about it.
+"""The third stage of a fit: initial latents, and an untrained model that starts from them."""
 
-Choosing where to start: every start is trained for a while, and the one with the best bound is kept.
-"""
-
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -14,145 +11,208 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.errors import NumericalError
-from mvlvm.estimators.options import FitOptions, ViewOptions
+from mvlvm.errors import NumericalError, ViewWarning
+from mvlvm.estimators.options import FitOptions, resolve_dimensions
+from mvlvm.estimators.preprocessing import ScaledViews, zero_weight_rows
 from mvlvm.estimators.train import count_entries, train_model
 from mvlvm.init.graph_embedding import graph_init
-from mvlvm.init.pca import rotated_pca_init
+from mvlvm.init.pca import rotated_pca_init, values_for_init
 from mvlvm.init.private import private_init
-from mvlvm.models.data import ObservedView
-from mvlvm.models.multiview import Dimensions, MultiViewLVM
+from mvlvm.models.data import ViewData, samples_without_entries
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, ViewStates, build_model
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import StopReason
 
-# What a user can give for `init` beside an array, and how a start is called that was one.
-PCA, AUTO, GIVEN = "pca", "auto", "array"
-STARTS = (PCA, "spectral", "neighbors", AUTO)
-_CHOICES = ", ".join(map(repr, STARTS))
+# Values of the parameter `init` besides an array, and the value of `init_` if it was one.
+PCA, AUTO, ARRAY = "pca", "auto", "array"
+INITS = (PCA, "spectral", "neighbors", AUTO)
+_CHOICES = ", ".join(map(repr, INITS))
+# Initial latents more prior standard deviations away than this are in the wrong units.
+_MAX_DISTANCE = 1e3
+# Steps of a trial, and the number of its last steps over which the bound is averaged.
+TRIAL_STEPS = 100
+_AVERAGED_STEPS = 20
 
-# A start this many prior standard deviations away is a mistake of units.
-_FARTHEST = 1e3
+
+@dataclass(frozen=True)
+class InitialModel:
+    """An untrained model and the data to train it on.
+
+    Attributes:
+        model: its modules.
+        data: the observations, in the order of the modules.
+        states: the views' states before training.
+        dimensions: which view depends on which latent dimensions.
+        init: name of the initialisation.
+    """
+
+    model: MultiViewLVM
+    data: list[ViewData]
+    states: ViewStates
+    dimensions: Dimensions
+    init: str
 
 
-def starting_latents(
+def initialize(views: ScaledViews, options: FitOptions, generator: torch.Generator) -> InitialModel:
+    """Build an untrained model with initial latents; of several initialisations, the one with the best bound.
+
+    Args:
+        views: the scaled views.
+        options: of the fit.
+        generator: draws the initial parameters of the mixtures; training continues with it.
+    """
+    values = {name: values_for_init(Y, views.likelihoods[name]) for name, Y in views.arrays.items()}
+    dimensions = resolve_dimensions(options, values)
+    influential = {name: values[name] for name in options.influential}
+    candidates = initial_latents(options.init, influential, dimensions, generator.initial_seed())
+    plans = {
+        name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name]) for name, view in options.views.items()
+    }
+    data = [ViewData.from_array(Y, views.sample_weight) for Y in views.arrays.values()]
+    empty = samples_without_entries(data, len(views))
+
+    def build(name: str, generator: torch.Generator) -> MultiViewLVM:
+        mean = candidates[name].to(options.dtype)
+        model = build_model(mean, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
+        model.latent.set_sample_weight(views.sample_weight)
+        model.latent.reset_to_prior(empty)
+        return model
+
+    names = list(candidates)
+    states = build(names[0], _clone(generator)).init_states(
+        data, max_energy_share=options.compress, memory_budget=options.memory_budget
+    )
+    init = choose_init(names, build, data, states, options, generator)
+    _warn_of_empty_rows(len(empty) - len(zero_weight_rows(views.sample_weight)))
+    return InitialModel(build(init, generator), data, states, dimensions, init)
+
+
+def initial_latents(
     init: Any, Ys: Mapping[str, Float[Tensor, "N _"]], dimensions: Dimensions, seed: int
 ) -> dict[str, Float[Tensor, "N D"]]:
-    """Give the latent means to start from, by name; there are several to choose from if `init` is "auto".
+    """Return initial latent means by name; several if `init` is "auto".
 
     Args:
-        init: "pca", "spectral", "neighbors", "auto", or the means themselves as an array: of the shared dimensions, or
-            of all.
-        Ys: view name -> scaled view.
-        dimensions: which view sees which.
-        seed: of starts that draw.
+        init: "pca", "spectral", "neighbors", "auto", or an array of the shared or of all dimensions.
+        Ys: view name -> scaled view, centred.
+        dimensions: which view depends on which latent dimensions.
+        seed: of initialisations that draw random numbers.
     """
     names, matrices = list(Ys), list(Ys.values())
-    if isinstance(init, str) and init in STARTS:
-        kinds = [init] if init != AUTO else [kind for kind in STARTS if kind != AUTO]
-        return _by_kind(kinds, matrices, names, dimensions, seed)
-    start = torch.as_tensor(_checked_array(init, len(matrices[0]), dimensions), device=matrices[0].device)
-    return {GIVEN: _with_private(start, matrices, names, dimensions)}
+    if isinstance(init, str) and init in INITS:
+        kinds = [init] if init != AUTO else [kind for kind in INITS if kind != AUTO]
+        return _latents_by_kind(kinds, matrices, names, dimensions, seed)
+    mean = torch.as_tensor(_check_array(init, len(matrices[0]), dimensions), device=matrices[0].device)
+    return {ARRAY: _add_private(mean, matrices, names, dimensions)}
 
 
-def _by_kind(
-    kinds: Sequence[str],
-    matrices: Sequence[Float[Tensor, "N _"]],
+def choose_init(
     names: Sequence[str],
-    dimensions: Dimensions,
-    seed: int,
-) -> dict[str, Float[Tensor, "N D"]]:
-    starts = {}
-    if PCA in kinds:
-        own = dimensions.private
-        starts[PCA] = (
-            private_init(matrices, names, dimensions) if own else rotated_pca_init(matrices, dimensions.n_shared)
-        )
-    of_graph = [kind for kind in kinds if kind != PCA]
-    if of_graph:
-        generator = make_generator(seed, Stream.INITIALISATION)
-        for kind, shared in graph_init(of_graph, matrices, dimensions.n_shared, generator).items():
-            starts[kind] = _with_private(shared, matrices, names, dimensions)
-    return starts
-
-
-def _with_private(
-    start: Float[Tensor, "N _"], matrices: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
-) -> Float[Tensor, "N D"]:
-    """Add the private dimensions to a start that has none of them."""
-    return private_init(matrices, names, dimensions, shared=start) if start.shape[1] < dimensions.total else start
-
-
-def _checked_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.ndarray, "N _"]:
-    """Give the user's start as numbers, or say why it cannot be used."""
-    expected = (n_samples, dimensions.n_shared)
-    wanted = f"init must be {_CHOICES} or an array of shape {expected}."
-    if init is None or isinstance(init, str):
-        raise ValueError(f"{wanted} Got {init!r}.")
-    try:
-        start = np.asarray(init)
-        if start.dtype.kind not in "iuf":
-            raise ValueError(f"its type is {start.dtype}")
-        start = start.astype(np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"init must be {_CHOICES} or an array of shape {expected}. Got something else: {error}."
-        ) from None
-    if start.shape not in (expected, (n_samples, dimensions.total)):
-        or_all = f", or {dimensions.total} columns with the private ones" if dimensions.private else ""
-        raise ValueError(
-            f"init as an array must have shape {expected}, rows by n_components{or_all}. Got {start.shape}."
-        )
-    if not (np.abs(start) <= _FARTHEST).all():
-        raise ValueError(
-            f"init as an array must be finite and within {_FARTHEST:g} of the origin, because the latents' prior has "
-            f"mean 0 and variance 1. Got {(~(np.abs(start) <= _FARTHEST)).sum()} entries that are not."
-        )
-    return start
-
-
-# Steps of a trial, and how many of its last ones its bound is averaged over.
-TRIAL_STEPS = 100
-_LAST_STEPS = 20
-
-
-def choose_start(
-    names: Sequence[str],
-    model_from: Callable[[str, torch.Generator], MultiViewLVM],
-    seen: Sequence[ObservedView],
+    build: Callable[[str, torch.Generator], MultiViewLVM],
+    data: Sequence[ViewData],
+    states: ViewStates,
     options: FitOptions,
-    view_options: Mapping[str, ViewOptions],
     generator: torch.Generator,
 ) -> str:
-    """Give the name of the start whose bound is best after a short training. Nothing of the trials is kept.
+    """Return the name of the initialisation with the best bound after a short training.
 
-    All trials make the same draws, and so does the training that follows: a fit whose start was chosen is the fit from
-    that start.
+    All trials make the same draws, and so does the training that follows: a fit with a chosen initialisation equals the
+    fit with this initialisation.
 
     Args:
-        names: of the starts; if there is but one, nothing is tried.
-        model_from: gives an untrained model for a start.
-        seen: what was seen of every view.
-        options: the settings that all views share.
-        view_options: the settings of every view.
-        generator: of the training to come; it is left as it is.
+        names: of the initialisations; a single one is not tried.
+        build: returns an untrained model for an initialisation.
+        data: the observations.
+        states: the views' states before training.
+        options: of the fit.
+        generator: of the training to come; its state does not change.
     """
     if len(names) == 1:
         return names[0]
     trial = replace(options, max_iter=min(TRIAL_STEPS, options.max_iter), tol=0.0, verbose=0)
     bounds: dict[str, float] = {}
     for name in names:
-        same = torch.Generator(generator.device).set_state(generator.get_state())
-        model, views = model_from(name, same), [copy(view) for view in seen]
+        draws = _clone(generator)
+        model = build(name, draws)
         try:
-            history = train_model(model, views, trial, view_options, same)
-        except NumericalError:  # another start may be better off; if none is, training will say so
+            history = train_model(model, data, states, trial, draws).history
+        except NumericalError:  # another initialisation may succeed; if none does, training raises the error
             continue
         if history.bound:
-            bounds[name] = fmean(history.bound[-_LAST_STEPS:]) / count_entries(model, seen)
+            bounds[name] = fmean(history.bound[-_AVERAGED_STEPS:]) / count_entries(model, data)
         if history.stop_reason is StopReason.INTERRUPTED:
             break
     best = max(bounds, key=bounds.__getitem__, default=names[0])
     if options.verbose:
         tried = ", ".join(f"{name} {bound:.4g}" for name, bound in bounds.items())
-        print(f"Start: {best} (bound in nats per entry after {trial.max_iter} steps: {tried})")
+        print(f"Initialisation: {best} (bound in nats per entry after {trial.max_iter} steps: {tried})")
     return best
+
+
+def _latents_by_kind(
+    kinds: Sequence[str],
+    matrices: Sequence[Float[Tensor, "N _"]],
+    names: Sequence[str],
+    dimensions: Dimensions,
+    seed: int,
+) -> dict[str, Float[Tensor, "N D"]]:
+    latents = {}
+    if PCA in kinds:
+        latents[PCA] = (
+            private_init(matrices, names, dimensions)
+            if dimensions.private
+            else rotated_pca_init(matrices, dimensions.n_shared)
+        )
+    graph_kinds = [kind for kind in kinds if kind != PCA]
+    if graph_kinds:
+        generator = make_generator(seed, Stream.INITIALISATION)
+        for kind, shared in graph_init(graph_kinds, matrices, dimensions.n_shared, generator).items():
+            latents[kind] = _add_private(shared, matrices, names, dimensions)
+    return latents
+
+
+def _add_private(
+    mean: Float[Tensor, "N _"], matrices: Sequence[Float[Tensor, "N _"]], names: Sequence[str], dimensions: Dimensions
+) -> Float[Tensor, "N D"]:
+    """Append the private dimensions to latents that lack them."""
+    return private_init(matrices, names, dimensions, shared=mean) if mean.shape[1] < dimensions.total else mean
+
+
+def _check_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.ndarray, "N _"]:
+    """Validate an array of initial latents."""
+    expected = (n_samples, dimensions.n_shared)
+    wanted = f"init must be {_CHOICES} or an array of shape {expected}."
+    if init is None or isinstance(init, str):
+        raise ValueError(f"{wanted} Got {init!r}.")
+    try:
+        mean = np.asarray(init)
+        if mean.dtype.kind not in "iuf":
+            raise ValueError(f"its type is {mean.dtype}")
+        mean = mean.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{wanted} Got something else: {error}.") from None
+    if mean.shape not in (expected, (n_samples, dimensions.total)):
+        or_all = f", or {dimensions.total} columns with the private ones" if dimensions.private else ""
+        raise ValueError(
+            f"init as an array must have shape {expected}, rows by n_components{or_all}. Got {mean.shape}."
+        )
+    if not (np.abs(mean) <= _MAX_DISTANCE).all():
+        raise ValueError(
+            f"init as an array must be finite and within {_MAX_DISTANCE:g} of the origin, because the prior of the "
+            f"latents has mean 0 and variance 1. Got {(~(np.abs(mean) <= _MAX_DISTANCE)).sum()} entries that are not."
+        )
+    return mean
+
+
+def _clone(generator: torch.Generator) -> torch.Generator:
+    return torch.Generator(generator.device).set_state(generator.get_state())
+
+
+def _warn_of_empty_rows(n_empty: int) -> None:
+    if n_empty:
+        warnings.warn(
+            f"There are {n_empty} row(s) without an entry in any view. Their latents stay at the prior, mean 0 and "
+            "standard deviation 1. Drop them if they are not needed.",
+            ViewWarning,
+            stacklevel=4,
+        )

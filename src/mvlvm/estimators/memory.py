@@ -1,17 +1,15 @@
-"""How large views are, told from their shapes and types; nothing is read, copied or made dense.
-
-How much memory a fit will need, told before it starts.
-"""
+"""An estimate of the memory that a fit needs, computed from the shapes of the views."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mvlvm.estimators.options import FitOptions, check_fit_options
-from mvlvm.likelihoods import Gaussian
+from mvlvm.inference.tempering import MAX_FOLD_ROWS
+from mvlvm.likelihoods.gaussian import Gaussian
+from mvlvm.models.views import NUMBERS_PER_FEATURE
 from mvlvm.optional_dependencies import is_dataframe
 from mvlvm.row_blocks import NUMBERS_PER_BLOCK
 from mvlvm.views.anndata import is_anndata, is_mudata
@@ -22,15 +20,30 @@ from mvlvm.views.sparse import is_sparse
 
 _BYTES_PER_NUMBER = np.dtype(np.float64)
 
+_FLOAT64 = np.dtype(np.float64)
+_GB = 1e9
+# torch, its threads and the smallest fit.
+_BASELINE = 0.12e9
+# Arrays of the size of a block of rows that are in memory at the same time.
+_ARRAYS_PER_BLOCK = 5
+# Matrices of as many rows as the tempering of predictions is learned from.
+_N_TEMPERING_MATRICES = 3
+# Share of the columns that compression keeps, roughly: the number depends on the data.
+_KEPT_SHARE = 0.3
+# For every latent: mean, standard deviation, their gradients, two moments of each in Adam, and draws.
+_NUMBERS_PER_LATENT = 20.0
+# Matrices of the shape of a view that the bound in weight space allocates, for views that are not Gaussian.
+_WEIGHT_SPACE_MATRICES = 10
+
 
 @dataclass(frozen=True)
 class ViewSize:
     """The size of one view.
 
     Attributes:
-        n_rows: its rows, N.
-        n_columns: its columns, M; one for a column of labels.
-        n_copies: how many float64 matrices of this shape are made to let the view in.
+        n_rows: number of rows N.
+        n_columns: number of columns M; one for a column of labels.
+        n_copies: number of float64 matrices of this shape that input validation allocates.
     """
 
     n_rows: int
@@ -40,14 +53,14 @@ class ViewSize:
     @property
     def n_bytes(self) -> float:
         """Bytes of one float64 matrix of this shape."""
-        return float(self.n_rows * self.n_columns * _BYTES_PER_NUMBER.itemsize)
+        return float(self.n_rows * self.n_columns * _FLOAT64.itemsize)
 
 
 def view_sizes(views: Any) -> dict[str, ViewSize]:
-    """Give the size of every view.
+    """Return view name -> its size, from shapes and types alone.
 
     Args:
-        views: as for `as_views`; what is wrong with them is not looked at.
+        views: as for `as_views`; they are not validated.
     """
     if is_mudata(views):
         return {name: ViewSize(views.n_obs, adata.n_vars, 2) for name, adata in views.mod.items()}
@@ -65,46 +78,30 @@ def _size(table: Any) -> ViewSize:
 
 def _n_copies(table: Any) -> int:
     if is_sparse(table):
-        return 2  # dense in its own type first
+        return 2  # converted to a dense array of its own type first
     if is_dataframe(table):
-        return int(any(dtype != _BYTES_PER_NUMBER for dtype in table.dtypes))
-    return int(not isinstance(table, np.ndarray) or table.dtype != _BYTES_PER_NUMBER)
+        return int(any(dtype != _FLOAT64 for dtype in table.dtypes))
+    return int(not isinstance(table, np.ndarray) or table.dtype != _FLOAT64)
 
 
 def total_bytes(sizes: Mapping[str, ViewSize]) -> float:
-    """Give the bytes of all views as float64 matrices."""
+    """Return the number of bytes of all views as float64 matrices."""
     return sum((size.n_bytes for size in sizes.values()), 0.0)
-
-
-_GB = 1e9
-_FLOAT64 = 8
-# What torch, its threads and the smallest fit take.
-_ALL_ELSE = 0.12e9
-# Arrays of the size of a block that are in memory at a time.
-_ARRAYS_PER_BLOCK = 5
-# Rows that the tempering of predictions is learned from, and matrices of so many rows that this takes.
-_ROWS_TO_LEARN_FROM, _MATRICES_TO_LEARN_FROM = 4000, 3
-# Compression keeps about this share of the columns; how many they are, only the data can tell.
-_KEPT_SHARE = 0.3
-# For every latent number: mean, deviation, their slopes and two averages of them in Adam, and draws.
-_NUMBERS_PER_LATENT = 20.0
-# Matrices of the shape of a view that a bound in weight space makes on its way, for views that are not Gaussian.
-_WEIGHT_SPACE_MATRICES = 10
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """What a fit needs beyond its data, where it needs most.
+    """The memory of a fit at its peak, beyond the data.
 
     Attributes:
-        parts: what it is needed for -> bytes; all of them are in memory at the same time.
+        parts: purpose -> bytes; all parts are in memory at the same time.
     """
 
     parts: Mapping[str, float]
 
     @property
     def total(self) -> float:
-        """The peak in bytes."""
+        """The peak memory in bytes."""
         return sum(self.parts.values())
 
     def __str__(self) -> str:
@@ -114,41 +111,25 @@ class MemoryEstimate:
         )
 
 
-class EstimatesMemory(BaseEstimator):
-    """The part of an estimator that tells what a fit will cost."""
+def estimate_memory(parameters: Mapping[str, Any], views: Any) -> MemoryEstimate:
+    """Estimate the peak memory of a fit from the shapes and types of the views.
 
-    def estimate_memory(self, views: Any) -> MemoryEstimate:
-        """Estimate the memory that `fit` will need at its peak, beyond the data themselves.
-
-        Only shapes and types are looked at, so it takes no time. It is good to a third for complete Gaussian views on a
-        CPU. Where entries are missing, twice the scaled views are needed; views of likelihood "auto" are taken for
-        Gaussian.
-
-        Args:
-            views: as for `fit`.
-
-        Returns:
-            The estimate: `total` in bytes, `parts` by name; printed, it is a sentence.
-
-        Example:
-            >>> import numpy as np
-            >>> from mvlvm import NGMVLVM
-            >>> print(NGMVLVM().estimate_memory({"image": np.zeros((70_000, 784), dtype=np.float32)}))
-            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, all else 0.12, blocks of rows 0.08
-        """
-        parameters = self.get_params(deep=False)
-        sizes = view_sizes(views)
-        likelihoods = per_view(parameters["likelihood"], list(sizes), "likelihood")
-        n_mixtures = per_view(parameters["n_mixtures"], list(sizes), "n_mixtures")
-        options = check_fit_options(parameters)
-        n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
-        weight_space = {name for name, kind in likelihoods.items() if kind not in (Gaussian.name, AUTO)}
-        stages = [_letting_in(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
-        return max((MemoryEstimate(_with_rest(stage)) for stage in stages), key=lambda estimate: estimate.total)
+    Args:
+        parameters: the estimator's parameters.
+        views: as for `fit`.
+    """
+    sizes = view_sizes(views)
+    likelihoods = per_view(parameters["likelihood"], list(sizes), "likelihood")
+    n_mixtures = per_view(parameters["n_mixtures"], list(sizes), "n_mixtures")
+    options = check_fit_options(parameters)
+    n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
+    weight_space = {name for name, kind in likelihoods.items() if kind not in (Gaussian.name, AUTO)}
+    stages = [_preprocessing(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
+    return max((MemoryEstimate(_with_common(stage)) for stage in stages), key=lambda estimate: estimate.total)
 
 
-def _letting_in(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
-    """Give what is in memory when views have just been scaled."""
+def _preprocessing(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
+    """Return the memory after the views have been scaled."""
     copies = sum((size.n_copies * size.n_bytes for size in sizes.values()), 0.0)
     return {"views as float64": copies, "scaled views": total_bytes(sizes)}
 
@@ -156,13 +137,14 @@ def _letting_in(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
 def _training(
     sizes: Mapping[str, ViewSize], options: FitOptions, n_features: Mapping[str, int], weight_space: set[str]
 ) -> dict[str, float]:
-    """Give what is in memory during a step of training."""
+    """Return the memory during a training step."""
     N, item = max(size.n_rows for size in sizes.values()), options.dtype.itemsize
     compressed = [_KEPT_SHARE * size.n_columns * N * item for name, size in sizes.items() if name not in weight_space]
-    # views take their turns, so that the features of only one are there
-    features = max(min(1.5 * F * N * item, options.memory_budget) for F in n_features.values())
+    # evidences are computed in turn, so that only the features of one view are in memory
+    features = max(min(NUMBERS_PER_FEATURE * F * N * item, options.memory_budget) for F in n_features.values())
     in_weight_space = [
-        _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64 for name in weight_space
+        _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64.itemsize
+        for name in weight_space
     ]
     return {
         "scaled views": total_bytes(sizes),
@@ -174,13 +156,13 @@ def _training(
 
 
 def _conditioning(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
-    """Give what is in memory when the tempering of predictions is learned, after training."""
-    of_rows = [min(1.0, _ROWS_TO_LEARN_FROM / size.n_rows) * size.n_bytes for size in sizes.values()]
-    return {"scaled views": total_bytes(sizes), "rows to learn from": _MATRICES_TO_LEARN_FROM * sum(of_rows)}
+    """Return the memory when the tempering of predictions is learned, after training."""
+    of_rows = [min(1.0, MAX_FOLD_ROWS / size.n_rows) * size.n_bytes for size in sizes.values()]
+    return {"scaled views": total_bytes(sizes), "rows to learn from": _N_TEMPERING_MATRICES * sum(of_rows)}
 
 
-def _with_rest(parts: Mapping[str, float]) -> dict[str, float]:
-    """Add what every stage needs."""
+def _with_common(parts: Mapping[str, float]) -> dict[str, float]:
+    """Add the memory that every stage needs."""
     scaled = parts["scaled views"]
-    blocks = _ARRAYS_PER_BLOCK * min(float(NUMBERS_PER_BLOCK * _FLOAT64), scaled)
-    return {**parts, "blocks of rows": blocks, "all else": _ALL_ELSE}
+    blocks = _ARRAYS_PER_BLOCK * min(float(NUMBERS_PER_BLOCK * _FLOAT64.itemsize), scaled)
+    return {**parts, "blocks of rows": blocks, "all else": _BASELINE}

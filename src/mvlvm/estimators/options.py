@@ -1,12 +1,7 @@
-"""Checks of the parameters that say where and how precisely to compute.
-
-What a fit is to do: the constructor's parameters, checked and resolved for the views at hand.
-
-What a user may ask about the latent dimensions: how many all views share, and how many each has for itself.
-"""
+"""Options of a fit: the constructor's parameters, validated and resolved for the views."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,32 +16,20 @@ from mvlvm.init.private import reduce_shared_dimensions
 from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES
+from mvlvm.randomness import RandomStateLike
 from mvlvm.views.scaling import SCALES, per_view
-
-
-def check_device(value: Any) -> torch.device:
-    """Give the device to compute on; "auto" is the GPU where there is one."""
-    if isinstance(value, str) and value == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(value)
-    except (RuntimeError, TypeError):
-        device = None
-    if device is None or device.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'. Got {value!r}.")
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device={value!r} needs a CUDA GPU, and torch finds none here. Give device='cpu' or 'auto'.")
-    return device
-
-
-def check_dtype(value: Any) -> torch.dtype:
-    """Give the precision of the features; products and solves are float64 in either case."""
-    return {"auto": torch.float32, "float64": torch.float64}[check_choice(value, "dtype", ("auto", "float64"))]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions:
-    """The settings of one view."""
+    """Options of one view.
+
+    Attributes:
+        kernel: the name of its kernel.
+        n_mixtures: Q.
+        scale: how it is scaled.
+        weight: of its evidence in the objective.
+    """
 
     kernel: str
     n_mixtures: int
@@ -56,10 +39,24 @@ class ViewOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """The settings of a fit that all views share."""
+    """Options of a fit.
+
+    Attributes:
+        n_components: number of shared latent dimensions to begin with.
+        prune: whether dimensions that no view uses are removed.
+        n_private: view name -> number of private dimensions, as given; `resolve_dimensions` validates it.
+        init: initialisation as given; `initial_latents` validates it.
+        compress: energy that views may lose in training, as a share of the noise's; None for no compression.
+        random_state: seed of the fit, as given.
+        views: view name -> its options; empty until the views are known.
+
+    The other attributes are the parameters of the estimators.
+    """
 
     n_components: int
     prune: bool
+    n_private: Any
+    init: Any
     n_points: int
     max_iter: int
     tol: float
@@ -71,18 +68,27 @@ class FitOptions:
     memory_budget: float
     device: torch.device
     dtype: torch.dtype
+    random_state: RandomStateLike
     verbose: int
+    views: Mapping[str, ViewOptions] = field(default_factory=dict)
+
+    @property
+    def influential(self) -> list[str]:
+        """The views of positive weight, which influence the latents."""
+        return [name for name, view in self.views.items() if view.weight]
 
 
 def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
-    """Check the constructor's parameters that do not depend on the views.
+    """Validate the constructor's parameters that do not depend on the views.
 
     Args:
-        parameters: parameter name -> value, as `get_params` gives them.
+        parameters: parameter name -> value, as returned by `get_params`.
     """
     return FitOptions(
         n_components=_check_n_components(parameters),
         prune=_is_auto(parameters["n_components"]),
+        n_private=parameters["n_private"],
+        init=parameters["init"],
         n_points=check_integer(parameters["n_points"], "n_points", at_least=1),
         max_iter=check_integer(parameters["max_iter"], "max_iter", at_least=1),
         tol=check_number(parameters["tol"], "tol", positive=False),
@@ -94,8 +100,60 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         memory_budget=_check_memory_budget(parameters["memory_budget"]),
         device=check_device(parameters["device"]),
         dtype=check_dtype(parameters["dtype"]),
-        verbose=check_integer(_number_for_switch(parameters["verbose"]), "verbose", at_least=0),
+        random_state=parameters["random_state"],
+        verbose=check_integer(_switch_to_integer(parameters["verbose"]), "verbose", at_least=0),
     )
+
+
+def with_view_options(
+    options: FitOptions, parameters: Mapping[str, Any], kernel: Any, names: Sequence[str]
+) -> FitOptions:
+    """Validate the parameters that may differ between views, and add them to the options.
+
+    Args:
+        options: the other options.
+        parameters: parameter name -> value.
+        kernel: the kernel of every view, or view name -> kernel.
+        names: the views.
+    """
+    kernels = per_view(kernel, names, "kernel")
+    n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
+    scales = per_view(parameters["scale"], names, "scale")
+    weights = per_view(parameters["view_weights"], names, "view_weights")
+    views = {
+        name: ViewOptions(
+            kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),
+            n_mixtures=check_integer(n_mixtures[name], "n_mixtures", at_least=1),
+            scale=check_choice(scales[name], "scale", SCALES),
+            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=False),
+        )
+        for name in names
+    }
+    if not any(view.weight for view in views.values()):
+        raise ValueError(
+            "view_weights must be positive for at least one view. Got only zeros. Omit it to weight all views equally."
+        )
+    return replace(options, views=views)
+
+
+def check_device(value: Any) -> torch.device:
+    """Return the device to compute on; "auto" is a GPU if one is available."""
+    if isinstance(value, str) and value == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(value)
+    except (RuntimeError, TypeError):
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'. Got {value!r}.")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={value!r} needs a CUDA GPU, but torch finds none. Use device='cpu' or 'auto'.")
+    return device
+
+
+def check_dtype(value: Any) -> torch.dtype:
+    """Return the precision of the features; factorisations are float64 in either case."""
+    return {"auto": torch.float32, "float64": torch.float64}[check_choice(value, "dtype", ("auto", "float64"))]
 
 
 def _is_auto(value: Any) -> bool:
@@ -103,7 +161,7 @@ def _is_auto(value: Any) -> bool:
 
 
 def _check_n_components(parameters: Mapping[str, Any]) -> int:
-    """Give the number of shared dimensions to start with."""
+    """Return the number of shared dimensions to begin with."""
     value, most = parameters["n_components"], check_integer(parameters["max_components"], "max_components", at_least=1)
     if _is_auto(value):
         return most
@@ -113,7 +171,6 @@ def _check_n_components(parameters: Mapping[str, Any]) -> int:
 
 
 def _check_compress(value: Any) -> float | None:
-    """Give the share of the noise's energy that views may lose; None if they are not to be compressed."""
     if _is_auto(value):
         return AUTO_SHARE
     if value is None:
@@ -127,79 +184,44 @@ def _check_memory_budget(value: Any) -> float:
     return defaults.MEMORY_BUDGET if value is None else check_number(value, "memory_budget", positive=True)
 
 
-def _number_for_switch(value: Any) -> Any:
-    """Let True and False stand for 1 and 0."""
+def _switch_to_integer(value: Any) -> Any:
+    """Convert True and False to 1 and 0."""
     return int(value) if isinstance(value, bool) else value
 
 
-def check_view_options(parameters: Mapping[str, Any], kernel: Any, names: Sequence[str]) -> dict[str, ViewOptions]:
-    """Check the parameters that may differ from view to view.
+def resolve_dimensions(options: FitOptions, Ys: Mapping[str, Float[Tensor, "N _"]]) -> Dimensions:
+    """Determine the latent dimensions for the given views.
 
     Args:
-        parameters: parameter name -> value.
-        kernel: the kernel of every view, or view name -> kernel.
-        names: the views.
-    """
-    kernels = per_view(kernel, names, "kernel")
-    n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
-    scales = per_view(parameters["scale"], names, "scale")
-    weights = per_view(parameters["view_weights"], names, "view_weights")
-    options = {
-        name: ViewOptions(
-            kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),
-            n_mixtures=check_integer(n_mixtures[name], "n_mixtures", at_least=1),
-            scale=check_choice(scales[name], "scale", SCALES),
-            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=False),
-        )
-        for name in names
-    }
-    if not any(view.weight for view in options.values()):
-        raise ValueError(
-            "view_weights must be positive for some view. Got zeros alone. Leave it out to count all views."
-        )
-    return options
-
-
-def check_dimensions(
-    options: FitOptions,
-    view_options: Mapping[str, ViewOptions],
-    parameters: Mapping[str, Any],
-    Ys: Mapping[str, Float[Tensor, "N _"]],
-) -> Dimensions:
-    """Resolve the latent dimensions for the views at hand.
-
-    Args:
-        options: how many all views share; if it is for us to find out, at most how many.
-        view_options: the views' settings.
-        parameters: parameter name -> value; `n_private` and `init` are looked at.
+        options: the number of shared dimensions, or the maximum if unused ones are pruned.
         Ys: view name -> scaled view.
 
     Raises:
-        ValueError: `n_private` is no dict of integers, names a view that does not exist or one of weight zero.
-        ViewError: a view is to have more dimensions of its own than columns.
+        ValueError: `n_private` is not a dict of integers, or names an unknown view or one of weight zero.
+        ViewError: a view has fewer columns than private dimensions.
     """
-    private = _check_private(parameters["n_private"], {name: Y.shape[1] for name, Y in Ys.items()})
+    private = _check_private(options.n_private, {name: Y.shape[1] for name, Y in Ys.items()})
     for name in private:
-        if view_options[name].weight == 0:
+        if options.views[name].weight == 0:
             raise ValueError(
-                f"n_private gives view '{name}' dimensions of its own, but view_weights gives it no say in them. "
-                "Give it a positive weight, or no private dimensions."
+                f"n_private assigns private dimensions to view '{name}', but its weight in view_weights is zero, so it "
+                "does not influence the latents. Give it a positive weight, or no private dimensions."
             )
     dimensions = Dimensions(options.n_components, private)
-    if options.prune and isinstance(parameters["init"], str):
-        return _as_many_as_can_start(dimensions, {name: Y for name, Y in Ys.items() if view_options[name].weight})
+    if options.prune and isinstance(options.init, str):
+        return _limit_to_rank(dimensions, {name: Ys[name] for name in options.influential})
     return dimensions
 
 
-def _as_many_as_can_start(dimensions: Dimensions, Ys: Mapping[str, Float[Tensor, "N _"]]) -> Dimensions:
-    """Lower the number of shared dimensions to what the views have directions for, beside their private ones."""
+def _limit_to_rank(dimensions: Dimensions, Ys: Mapping[str, Float[Tensor, "N _"]]) -> Dimensions:
+    """Reduce the number of shared dimensions to the rank that the views leave beside their private ones."""
     matrices, most = list(Ys.values()), dimensions.n_shared
     dimensions = replace(dimensions, n_shared=max(1, min(most, numerical_rank(matrices, most))))
     return reduce_shared_dimensions(matrices, list(Ys), dimensions) if dimensions.private else dimensions
 
 
 def _check_private(n_private: Any, n_columns: Mapping[str, int]) -> dict[str, int]:
-    """Give the private dimensions of views that have some."""
+    """Return view name -> number of private dimensions, for views that have some."""
     names = list(n_columns)
     if n_private is not None and not isinstance(n_private, Mapping):
         raise ValueError(
@@ -216,7 +238,7 @@ def _check_private(n_private: Any, n_columns: Mapping[str, int]) -> dict[str, in
     for name, k in private.items():
         if k > n_columns[name]:
             raise ViewError(
-                f"n_private gives view '{name}' {k} dimensions of its own, more than its {n_columns[name]} column(s). "
-                f"Give it at most {n_columns[name]}."
+                f"n_private assigns {k} private dimensions to view '{name}', which has only {n_columns[name]} "
+                f"column(s). Use at most {n_columns[name]}."
             )
     return {name: k for name, k in private.items() if k}

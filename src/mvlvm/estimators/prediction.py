@@ -1,13 +1,11 @@
-"""Gaps of views, filled with predictions.
-
-New rows against a fitted model: where they lie, what their views look like, how likely they are.
-"""
+"""Out-of-sample rows: their input validation, latents, predicted views and log density under a fitted model."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,8 +14,9 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.checks import listed
-from mvlvm.errors import ViewWarning
+from mvlvm.errors import ViewError, ViewWarning
 from mvlvm.estimators.fitted import FittedModel
+from mvlvm.estimators.preprocessing import zero_weight_rows
 from mvlvm.inference.laplace import ObservedRows, find_modes
 from mvlvm.inference.posterior import (
     MAX_CANDIDATES,
@@ -30,40 +29,47 @@ from mvlvm.inference.posterior import (
     mixture_posterior,
     posterior_predictive,
 )
+from mvlvm.likelihoods import Support
 from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
+from mvlvm.views.encoding import check_known_classes
 from mvlvm.views.layout import Views
 from mvlvm.views.scaling import observed_rows
+from mvlvm.views.validation import as_new_views
 
 Arrays = Mapping[str, Float[np.ndarray, "N _"]]
 
 
-def fill_gaps(views: Views, means: Arrays, stds: Arrays) -> tuple[Arrays, Arrays]:
-    """Put predictions where nothing was observed, and warn of columns that nobody can fill.
+def fill_missing(views: Views, means: Arrays, stds: Arrays) -> tuple[Arrays, Arrays]:
+    """Replace missing entries by predictions, and warn of columns that cannot be predicted.
 
     Args:
-        views: views with gaps.
+        views: views with missing entries.
         means: view name -> predicted entries.
         stds: view name -> their standard deviations.
 
     Returns:
-        The filled views, and the standard deviations of what was filled in, zero elsewhere.
+        The imputed views, and the standard deviations of the imputed entries, zero elsewhere.
     """
     filled, uncertainty = {}, {}
     for name, Y in views.arrays.items():
-        gap = np.isnan(Y)
-        filled[name] = np.where(gap, means[name], Y)
+        missing = np.isnan(Y)
+        filled[name] = np.where(missing, means[name], Y)
         # a column of labels has a standard deviation for every class
-        uncertainty[name] = np.where(gap, stds[name], 0.0)
+        uncertainty[name] = np.where(missing, stds[name], 0.0)
         still_empty = np.flatnonzero(np.isnan(filled[name]).any(axis=0))
         if len(still_empty):
             labels = views.layout.columns.get(name)
-            columns = still_empty.tolist() if labels is None else [labels[place] for place in still_empty]
+            columns = (
+                still_empty.tolist()
+                if labels is None
+                else [labels[mixture_posterior] for mixture_posterior in still_empty]
+            )
             warnings.warn(
-                f"View '{name}' keeps gaps in {len(columns)} column(s) ({listed(columns)}): training has not seen an "
-                "entry of them. Drop these columns, or fit rows that have them.",
+                f"View '{name}' keeps missing entries in {len(columns)} column(s) ({listed(columns)}), of which the "
+                "training data had no entry. Drop these columns, or fit rows that have them.",
                 ViewWarning,
                 stacklevel=3,
             )
@@ -75,11 +81,11 @@ Rows = Int[np.ndarray, " n"]
 
 @dataclass(frozen=True)
 class NewRows:
-    """Rows that were not in training, and the model that is to make sense of them.
+    """Out-of-sample rows and the fitted model.
 
     Attributes:
         fitted: the model.
-        arrays: view name -> rows as its likelihood takes them; NaN is missing. Any of the model's views, at least one.
+        arrays: view name -> rows as its likelihood takes them, NaN for missing entries; at least one view.
         verbose: whether to show a progress bar.
     """
 
@@ -89,7 +95,7 @@ class NewRows:
 
     @torch.no_grad()
     def latents(self) -> tuple[Float[np.ndarray, "N D"], Float[np.ndarray, "N D"]]:
-        """Give the best mode of every row's posterior, mean and standard deviation."""
+        """Return mean and standard deviation of the Laplace approximation at the best mode of every row."""
         at_training = [self._at_places(name) for name in self.arrays]
         found = []
         for _, seen in self._portions():
@@ -101,14 +107,14 @@ class NewRows:
 
     @torch.no_grad()
     def predict(self, targets: Sequence[str], *, include_noise: bool = True) -> tuple[Arrays, Arrays]:
-        """Give mean and standard deviation of views, in the data's units.
+        """Predict views: mean and standard deviation in the units of the data.
 
         Args:
-            targets: the views.
-            include_noise: whether the standard deviations are those of entries, or those of the function alone.
+            targets: names of the views.
+            include_noise: whether standard deviations include the noise.
         """
         means, stds = ({name: self.fitted.views[name].empty_rows(self._n_rows) for name in targets} for _ in range(2))
-        views = {name: _straight_or_entries(self._functions[name], include_noise) for name in targets}
+        views = {name: _averaged_quantity(self._functions[name], include_noise) for name in targets}
         for name, rows, predicted in self._predictions(views):
             if isinstance(views[name], ViewFunction):
                 predicted = self._functions[name].likelihood.respond(*predicted, include_noise=include_noise)
@@ -119,31 +125,31 @@ class NewRows:
 
     @torch.no_grad()
     def log_density_of(self, target: str, Y: Float[np.ndarray, "N M"]) -> tuple[float, int]:
-        """Give the log density of a view's entries, each for itself, given the views of these rows.
+        """Compute the log predictive density of the entries of a view, each on its own, given the views of these rows.
 
         Args:
-            target: the view.
-            Y: its entries as the likelihood takes them; NaN is missing.
+            target: name of the view.
+            Y: its entries as the likelihood takes them, NaN if missing.
 
         Returns:
-            The sum over entries in the data's units, and how many they are.
+            The sum over entries in the units of the data, and the number of entries.
         """
         scaling, likelihood = self.fitted.views[target].scaling, self._functions[target].likelihood
-        total, n_seen = -scaling.log_volume(Y), 0
+        total, n_observed = -scaling.log_volume(Y), 0
         for _, rows, predicted in self._predictions({target: self._functions[target]}):
             scaled = torch.as_tensor(scaling.apply(Y[rows]), device=self._eps.device)
             total += float(likelihood.log_predictive_density(scaled, *predicted).sum())
-            n_seen += likelihood.count_entries(scaled)
-        return total, n_seen
+            n_observed += likelihood.count_entries(scaled)
+        return total, n_observed
 
     def _predictions(self, targets: Mapping[str, ViewFunction | ViewEntries]) -> Iterator[tuple[str, Rows, Prediction]]:
-        """Predict views, some rows at a time, each with the tempering it takes."""
+        """Predict views in blocks of rows, each with its tempering."""
         at_training = {name: self._places.predict(view) for name, view in targets.items()}
         seen_at_training = [self._at_places(name) for name in self.arrays]
         levels = {name: self._tempering(name) for name in targets}
         for portion, seen in self._portions():
             for level in np.unique([levels[name][portion] for name in targets]):
-                # views of rows that take the same tempering share their places
+                # views with the same tempering share the posterior of the latents
                 wanted = {name: levels[name][portion] == level for name in levels}
                 needed = np.any(list(wanted.values()), axis=0)
                 rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
@@ -158,7 +164,7 @@ class NewRows:
 
     @torch.no_grad()
     def log_density(self) -> float:
-        """Give the log density of all that was seen, in the data's units, and summed over rows."""
+        """Compute the log density of all observed entries in the units of the data, summed over rows."""
         at_training = [self._at_places(name) for name in self.arrays]
         total = 0.0
         for _, seen in self._portions():
@@ -168,8 +174,8 @@ class NewRows:
         return total
 
     @property
-    def n_seen(self) -> int:
-        """The number of entries that were seen, in columns that the model knows; a class counts as one."""
+    def n_observed(self) -> int:
+        """The number of observed entries in columns that the model uses; a label counts as one."""
         return sum(
             self._functions[name].likelihood.count_entries(torch.as_tensor(Y[rows][:, self._kept(name)]))
             for name, Y in self.arrays.items()
@@ -178,7 +184,7 @@ class NewRows:
 
     @property
     def n_empty(self) -> int:
-        """The number of rows in which nothing was seen."""
+        """The number of rows without any observed entry."""
         seen = [observed_rows(Y, self._kept(name)) for name, Y in self.arrays.items()]
         return int((~np.any(seen, axis=0)).sum())
 
@@ -190,7 +196,7 @@ class NewRows:
         return len(next(iter(self.arrays.values())))
 
     def _tempering(self, name: str) -> Float[np.ndarray, " N"]:
-        """Give the tempering of every row when a view is predicted: it depends on whether the row has the view."""
+        """Return the tempering of every row when a view is predicted, which depends on whether the row has the view."""
         tempering = self.fitted.views[name].tempering
         if name not in self.arrays:
             return np.full(self._n_rows, tempering.from_others)
@@ -198,7 +204,7 @@ class NewRows:
         return np.where(has_view, tempering.from_itself, tempering.from_others)
 
     def _portions(self) -> Iterator[tuple[Rows, list[ObservedRows]]]:
-        """Give the rows in portions, scaled, with the views' functions."""
+        """Yield blocks of scaled rows with the functions of their views."""
         n_places, D = self._places.mean.shape
         widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
         show = row_bar(self._n_rows, "Rows") if self.verbose else nullcontext(lambda n_rows: None)
@@ -220,8 +226,8 @@ class NewRows:
     def _places(self) -> CandidateLatents:
         latent, generator = self.fitted.model.latent, self._generator()
         rows = torch.randperm(len(latent.mean), generator=generator).to(latent.mean.device)
-        if latent.weight is not None:  # rows that did not count are no places to be at
-            rows = rows[latent.weight[rows] > 0]
+        if latent.sample_weight is not None:  # rows of weight zero are no candidates
+            rows = rows[latent.sample_weight[rows] > 0]
         return candidate_latents(latent, rows[:MAX_CANDIDATES], defaults.N_LATENT_DRAWS, generator)
 
     @cached_property
@@ -233,10 +239,75 @@ class NewRows:
         return self._places.predict(self._functions[name])
 
     def _generator(self) -> torch.Generator:
-        """Draws come from the CPU: a model that was fitted on a GPU predicts the same when it is loaded without one."""
+        """Return a CPU generator, so that a model fitted on a GPU predicts the same after it is loaded without one."""
         return make_generator(self.fitted.seed, Stream.NEW_ROWS)
 
 
-def _straight_or_entries(function: ViewFunction, include_noise: bool) -> ViewFunction | ViewEntries:
-    """Average over places what is straight enough to be averaged."""
+def _averaged_quantity(function: ViewFunction, include_noise: bool) -> ViewFunction | ViewEntries:
+    """Return what is averaged over candidate latents: the function, or the entries if they are exponential in it."""
     return ViewEntries(function, include_noise) if function.likelihood.log_link else function
+
+
+@torch.no_grad()
+def infer_zero_weight_rows(
+    fitted: FittedModel, arrays: Mapping[str, Float[np.ndarray, "n _"]], sample_weight: Float[Tensor, " N"] | None
+) -> None:
+    """Set the latents of rows of weight zero as for out-of-sample rows, once the model is trained.
+
+    Args:
+        fitted: the model; the latents of these rows are changed.
+        arrays: view name -> these rows as its likelihood takes them.
+        sample_weight: of all rows.
+    """
+    rows = zero_weight_rows(sample_weight)
+    if len(rows):
+        mean, std = NewRows(fitted, arrays).latents()
+        fitted.model.latent.set_rows(torch.as_tensor(rows), torch.as_tensor(mean), torch.as_tensor(std))
+
+
+def validate_new_views(fitted: FittedModel, views: Any) -> Views:
+    """Validate views of new rows against those of training."""
+    return as_new_views(views, fitted.layout, {name: view.n_columns for name, view in fitted.views.items()})
+
+
+def encode_new_views(fitted: FittedModel, given: Views) -> dict[str, Float[np.ndarray, "N _"]]:
+    """Return views of new rows as their likelihoods take them."""
+    views, columns = fitted.views, fitted.layout.columns
+    encoded = {name: views[name].encoding.encode(name, Y) for name, Y in given.arrays.items()}
+    for name, Y in encoded.items():
+        if views[name].function.likelihood.support is Support.ONE_HOT:
+            check_known_classes(name, Y, views[name].scaling.kept, columns.get(name))
+    return encoded
+
+
+def check_target(fitted: FittedModel, target: str) -> None:
+    """Check that a view to predict exists."""
+    names = list(fitted.views)
+    if target not in names:
+        raise ValueError(f"target must be one of the model's views, {', '.join(map(repr, names))}. Got {target!r}.")
+
+
+def check_target_is_missing(target: str, Y: Float[np.ndarray, "N M"]) -> None:
+    """Check that a view which is both given and to be predicted has no entries."""
+    if not np.isnan(Y).all():
+        raise ViewError(
+            f"View '{target}' is both given and to be predicted. "
+            "Omit it from the views, or call impute to fill its missing entries."
+        )
+
+
+def new_rows(
+    fitted: FittedModel, arrays: dict[str, Float[np.ndarray, "N _"]], target: str | None, *, verbose: bool
+) -> NewRows:
+    """Return out-of-sample rows, and warn of rows without entries."""
+    if not arrays:
+        raise ViewError(f"Only the target '{target}' was given. Provide another view to predict it from.")
+    rows = NewRows(fitted, arrays, verbose=verbose)
+    if rows.n_empty:
+        warnings.warn(
+            f"There are {rows.n_empty} row(s) without an entry in a column that the model uses. Their posterior is the "
+            "prior, mean 0 and standard deviation 1. Drop them if they are not needed.",
+            ViewWarning,
+            stacklevel=4,
+        )
+    return rows

@@ -1,11 +1,7 @@
-"""A fitted estimator as a JSON header beside arrays, and back.
-
-Saved models: one safetensors file, arrays beside a JSON header. Nothing in it is ever executed.
-"""
+"""The file format of fitted models: one safetensors file, arrays and a JSON header. Loading executes no code."""
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
@@ -20,9 +16,7 @@ from safetensors.numpy import save as to_bytes
 from mvlvm import __version__, defaults
 from mvlvm.errors import ModelFileError
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
-from mvlvm.estimators.initialization import GIVEN, PCA
 from mvlvm.inference.tempering import Tempering
-from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.likelihoods.registry import LIKELIHOODS
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
@@ -30,7 +24,7 @@ from mvlvm.models.views import AbstractView
 from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, ViewFunction, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.sampling import SpectralPoints
-from mvlvm.views.encoding import IdentityEncoding, encoding_from_dict, encoding_to_dict
+from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
 from mvlvm.views.labels import json_labels, label_format_from_dict, label_format_to_dict
 from mvlvm.views.layout import Container, Layout
 from mvlvm.views.scaling import Scaling
@@ -38,10 +32,18 @@ from mvlvm.views.scaling import Scaling
 Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
+FORMAT = "mvlvm-model"
+FORMAT_VERSION = 4
+_FILE_NAME = "model.safetensors"
+_HEADER = "mvlvm"
+_ADVICE = "Use the path that was passed to estimator.save."
+# Errors raised when the header and the arrays of a damaged file do not match.
+DAMAGE = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RuntimeError)
+
 _INIT = "parameter.init"
-_WEIGHT = "sample_weight"
+_SAMPLE_WEIGHT = "sample_weight"
 _EXPLAINED = "explained_variance_per_dimension"
-# What each kind of weight posterior keeps of the weights' covariances.
+# How each kind of weight posterior represents the covariances of the weights.
 _COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
     WeightPosterior: ("covariance", "inflation"),
     ColumnPosterior: ("basis", "spread"),
@@ -50,13 +52,13 @@ _COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Saved:
-    """All that a file holds.
+    """The contents of a file.
 
     Attributes:
-        estimator: the estimator's class name.
+        estimator: class name of the estimator.
         parameters: its constructor parameters.
-        fitted: the trained model.
-        record: how the fit went.
+        fitted: the fitted model.
+        record: the record of the fit.
     """
 
     estimator: str
@@ -66,12 +68,11 @@ class Saved:
 
 
 def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Take a fitted estimator apart."""
+    """Convert a fitted estimator to a header and arrays."""
     arrays = _pack_arrays(saved.fitted, saved.record)
-    if np.isfinite(saved.record.explained_per_dimension).all():  # not known of models from formats 1 to 3
-        arrays[_EXPLAINED] = saved.record.explained_per_dimension
-    if saved.fitted.model.latent.weight is not None:
-        arrays[_WEIGHT] = saved.fitted.model.latent.weight.cpu().numpy()
+    arrays[_EXPLAINED] = saved.record.explained_per_dimension
+    if saved.fitted.model.latent.sample_weight is not None:
+        arrays[_SAMPLE_WEIGHT] = saved.fitted.model.latent.sample_weight.cpu().numpy()
     parameters = dict(saved.parameters)
     if not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
@@ -92,7 +93,7 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def unpack(header: Header, arrays: Arrays) -> Saved:
-    """Put a fitted estimator together again."""
+    """Invert `pack`."""
     parameters = dict(header["parameters"])
     if _INIT in arrays:
         parameters["init"] = arrays[_INIT]
@@ -109,9 +110,8 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         stop_reason=header["stop_reason"],
         elbo=header["elbo"],
         explained_variance=header["explained_variance"],
-        explained_per_dimension=arrays.get(_EXPLAINED, np.full(_table_shape(header, arrays), np.nan)),
-        # models that were saved before there was a choice started at an array, or the principal components
-        init=header.get("init", GIVEN if _INIT in arrays else PCA),
+        explained_per_dimension=arrays[_EXPLAINED],
+        init=header["init"],
     )
     return Saved(header["estimator"], parameters, fitted, record)
 
@@ -134,7 +134,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
 
 
 def pack_layout(layout: Layout) -> dict[str, Any]:
-    """Give the outer form of views as JSON can hold it."""
+    """Convert the layout of views to a dict for JSON."""
     labelled = layout.row_names is not None
     return {
         "container": layout.container,
@@ -150,7 +150,7 @@ def unpack_layout(layout: Header) -> Layout:
         Container(layout["container"]),
         layout["columns"],
         layout["index"],
-        labels={name: label_format_from_dict(form) for name, form in layout.get("labels", {}).items()},
+        labels={name: label_format_from_dict(form) for name, form in layout["labels"].items()},
     )
 
 
@@ -174,64 +174,50 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
 
 def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     state = {
-        # formats 1 to 3 knew Gaussian views only, whose noise was their own
-        re.sub(r"(views\.\d+\.)(raw_noise)", r"\1likelihood.\2", name).removeprefix("model."): torch.tensor(array)
-        for name, array in arrays.items()
-        if name.startswith("model.")
+        name.removeprefix("model."): torch.tensor(array) for name, array in arrays.items() if name.startswith("model.")
     }
     plans = {view["name"]: _unpack_plan(i, view, arrays) for i, view in enumerate(header["views"])}
-    generator = make_generator(0, Stream.TRAINING)  # draws a start that the saved state replaces
+    generator = make_generator(0, Stream.TRAINING)  # for initial parameters, which the saved state replaces
     model = build_model(
         state["latent.mean"], plans, n_points=header["views"][0]["n_points"], generator=generator,
         dimensions=_unpack_dimensions(header, arrays),
     )  # fmt: skip
     model.load_state_dict(state)
-    model.latent.weigh_rows(torch.tensor(arrays[_WEIGHT]) if _WEIGHT in arrays else None)
+    model.latent.set_sample_weight(torch.tensor(arrays[_SAMPLE_WEIGHT]) if _SAMPLE_WEIGHT in arrays else None)
     return model
 
 
 def _unpack_plan(i: int, view: Header, arrays: Arrays) -> ViewPlan:
     width = int(arrays[f"view.{i}.kept"].sum())
-    likelihood = LIKELIHOODS[view.get("likelihood", Gaussian.name)].start(torch.eye(max(2, width))[:, :width].double())
+    likelihood = LIKELIHOODS[view["likelihood"]].start(torch.eye(max(2, width))[:, :width].double())
     return ViewPlan(view["kernel"], view["n_mixtures"], likelihood)
 
 
 def _unpack_dimensions(header: Header, arrays: Arrays) -> Dimensions:
-    private = header.get("n_private", {})  # formats 1 to 3 knew none
+    private = header["n_private"]
     return Dimensions(arrays["model.latent.mean"].shape[1] - sum(private.values()), private)
 
 
-def _table_shape(header: Header, arrays: Arrays) -> tuple[int, int]:
-    """Give the shape of a table of views and dimensions; formats 1 to 3 held none."""
-    return len(header["views"]), arrays["model.latent.mean"].shape[1]
-
-
 def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> FittedView:
-    mean, factor, kept = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept"))
-    # format 1 knew complete views only, and kept neither this nor the inflation
-    seen = arrays.get(f"view.{i}.seen", np.ones_like(kept))
+    mean, factor, kept, seen = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept", "seen"))
     posteriors = tuple(_unpack_posterior(f"view.{i}.draw.{k}", arrays, module) for k in range(view["n_draws"]))
     scaling = Scaling(mean, factor, kept, seen, view["scale"])
-    # formats 1 and 2 knew of no tempering
-    tempering = Tempering(**view.get("tempering", {}))
-    # formats 1 to 3 knew measurements only
-    encoding = encoding_from_dict(view["encoding"]) if "encoding" in view else IdentityEncoding()
+    tempering = Tempering(**view["tempering"])
+    encoding = encoding_from_dict(view["encoding"])
     return FittedView(encoding, scaling, ViewFunction(posteriors, module.likelihood), tempering)
 
 
 def _unpack_posterior(prefix: str, arrays: Arrays, module: AbstractView) -> AbstractWeightPosterior:
     w1, w2, alpha, mean = (torch.tensor(arrays[f"{prefix}.{part}"]) for part in ("w1", "w2", "alpha", "mean"))
     kind = WeightPosterior if f"{prefix}.covariance" in arrays else ColumnPosterior
-    first, second = _COVARIANCE_PARTS[kind]
-    covariance = torch.tensor(arrays[f"{prefix}.{first}"])
-    complete = np.ones(mean.shape[1])
+    parts = (torch.tensor(arrays[f"{prefix}.{part}"]) for part in _COVARIANCE_PARTS[kind])
     constant = 0.0 if module.redraws else defaults.CONSTANT_FEATURE
     features = FeatureMap(SpectralPoints(w1, w2), alpha, constant)
-    return kind(features, mean, covariance, torch.tensor(arrays.get(f"{prefix}.{second}", complete)))
+    return kind(features, mean, *parts)
 
 
 def plain(parameter: str, value: Any) -> Any:
-    """Give a parameter as JSON can hold it. A random generator has moved on since the fit and is not kept."""
+    """Convert a parameter for JSON. Random generators are not saved: their state has changed since the fit."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if isinstance(value, Mapping):
@@ -244,34 +230,25 @@ def plain(parameter: str, value: Any) -> Any:
         return value
     if isinstance(value, Real):
         return float(value)
-    raise ValueError(f"A model with {parameter}={value!r} cannot be saved. Give a number, a string or a dict of them.")
-
-
-FORMAT = "mvlvm-model"
-FORMAT_VERSION = 4
-_FILE_IN_FOLDER = "model.safetensors"
-_HEADER = "mvlvm"
-_ADVICE = "Give the path that was passed to estimator.save."
-# What taking a file apart can run into when its header and its arrays do not belong together.
-DAMAGE = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RuntimeError)
+    raise ValueError(f"A model with {parameter}={value!r} cannot be saved. Use a number, a string or a dict of them.")
 
 
 def save(path: str | os.PathLike[str], saved: Saved) -> None:
-    """Write a model. The file appears whole or not at all.
+    """Write a model atomically.
 
     Args:
-        path: a file, or a folder to put `model.safetensors` into; one that ends in a slash is made.
+        path: a file, or a directory for `model.safetensors`; one that ends in a slash is created.
         saved: the model.
     """
     write_file(path, *pack(saved))
 
 
 def read(path: str | os.PathLike[str]) -> Saved:
-    """Read a model back.
+    """Read a model.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+        ModelFileError: it is not a saved model, is damaged, or has another format.
     """
     header, arrays = read_file(path)
     try:
@@ -281,28 +258,28 @@ def read(path: str | os.PathLike[str]) -> Saved:
 
 
 def write_file(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a header and arrays, whole or not at all."""
+    """Write a header and arrays atomically."""
     if not os.fspath(path):
-        raise ValueError("The path to save to is empty. Give a file name, for example 'model.safetensors'.")
+        raise ValueError("The path to save to is empty. Provide a file name, for example 'model.safetensors'.")
     target = _file_at(path)
     if os.fspath(path).endswith(os.sep):
-        target = Path(path) / _FILE_IN_FOLDER
+        target = Path(path) / _FILE_NAME
         target.parent.mkdir(exist_ok=True)
     target = target.resolve()
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent} to save {target.name} into. Make it first.")
+        raise FileNotFoundError(f"There is no directory {target.parent} to save {target.name} into. Create it first.")
     marked = {**header, "format": FORMAT, "format_version": FORMAT_VERSION, "library_version": __version__}
-    # files hold memory as it lies, so every array must be contiguous
+    # files store raw memory, so every array must be contiguous
     whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     _write_whole(target, to_bytes(whole, metadata={_HEADER: json.dumps(marked)}))
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read header and arrays back, and check that they are those of a model.
+    """Read a header and arrays, and check that they belong to a model.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+        ModelFileError: it is not a saved model, is damaged, or has another format.
     """
     source = _file_at(path)
     if not source.exists():
@@ -314,19 +291,19 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, n
     except PermissionError:
         raise
     except (SafetensorError, OSError):
-        raise ModelFileError(f"{source} is not a saved mvlvm model: it is no safetensors file. {_ADVICE}") from None
+        raise ModelFileError(f"{source} is not a saved mvlvm model: it is not a safetensors file. {_ADVICE}") from None
     header = _checked_header(source, metadata)
     _check_finite(source, arrays)
     return header, arrays
 
 
 def damaged(source: str | os.PathLike[str], cause: Exception) -> ModelFileError:
-    """Make the error for a file whose parts do not fit together."""
-    return ModelFileError(f"{source} is damaged: its parts do not fit together ({cause!r}). Save the model again.")
+    """Return the error for a file whose parts do not match."""
+    return ModelFileError(f"{source} is damaged: its parts do not match ({cause!r}). Save the model again.")
 
 
 def _file_at(path: str | os.PathLike[str]) -> Path:
-    return Path(path) / _FILE_IN_FOLDER if Path(path).is_dir() else Path(path)
+    return Path(path) / _FILE_NAME if Path(path).is_dir() else Path(path)
 
 
 def _write_whole(target: Path, content: bytes) -> None:
@@ -347,10 +324,11 @@ def _checked_header(source: Path, metadata: Mapping[str, str]) -> dict[str, Any]
             raise ValueError(header["format"])
     except (KeyError, ValueError, TypeError):
         raise ModelFileError(f"{source} is not a saved mvlvm model: it has no mvlvm header. {_ADVICE}") from None
-    if version > FORMAT_VERSION:
+    if version != FORMAT_VERSION:
+        advice = "Install a newer mvlvm to read it." if version > FORMAT_VERSION else "Fit and save the model again."
         raise ModelFileError(
             f"{source} was saved by mvlvm {header.get('library_version')} in format {version}; this version, "
-            f"{__version__}, reads formats up to {FORMAT_VERSION}. Install a newer mvlvm to read it."
+            f"{__version__}, reads format {FORMAT_VERSION}. {advice}"
         )
     return header
 

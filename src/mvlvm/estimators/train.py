@@ -1,148 +1,152 @@
-"""Training a model as the user asked for it, with progress shown and an unfinished end said aloud.
-
-Training that takes away latent dimensions which no view uses, until all that are left are used.
-"""
+"""The fourth stage of a fit: training, and pruning of latent dimensions that no view uses."""
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from typing import NamedTuple
 
 import torch
 
-from mvlvm.errors import ConvergenceWarning, ViewWarning
-from mvlvm.estimators.options import FitOptions, ViewOptions
+from mvlvm.errors import ConvergenceWarning
+from mvlvm.estimators.options import FitOptions
 from mvlvm.evidence.elbo import WeightedElbo
 from mvlvm.models.conditioning import n_latent_draws_for
-from mvlvm.models.data import ObservedView
+from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import ExpectedView, keep_dimensions, used_dimensions
-from mvlvm.models.multiview import Dimensions, MultiViewLVM
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates, graph_key
 from mvlvm.models.weight_posterior import ViewFunction
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.loop import train
 from mvlvm.training.progress import progress_bar, silent
 from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.steps import TrainState, init_train_state
+
+
+class Trained(NamedTuple):
+    """The result of training.
+
+    Attributes:
+        history: of all rounds.
+        dimensions: those that were kept.
+        states: imputed entries and q(weights) of the views.
+    """
+
+    history: History
+    dimensions: Dimensions
+    states: ViewStates
 
 
 def train_model(
     model: MultiViewLVM,
-    views: Sequence[ObservedView],
+    data: Sequence[ViewData],
+    states: ViewStates,
     options: FitOptions,
-    view_options: Mapping[str, ViewOptions],
     generator: torch.Generator,
-) -> History:
-    """Train a model on scaled views.
+) -> TrainState:
+    """Train a model on scaled views and return the final training state.
 
-    The tolerance is given per observed entry, so that it means the same for large and small data sets.
+    The tolerance applies per observed entry, so that it has the same meaning for large and small data sets.
     """
-    # a view of weight zero learns its own kernel and noise at full weight, from latents that others have placed
-    mute = {name for name, view in view_options.items() if view.weight == 0}
+    # a view of weight zero learns its kernel and noise at full weight, but does not influence the latents
+    detached = {name for name, view in options.views.items() if view.weight == 0}
     weights = torch.tensor(
-        [view.weight or 1.0 for view in view_options.values()], dtype=torch.float64, device=options.device
+        [view.weight or 1.0 for view in options.views.values()], dtype=torch.float64, device=options.device
     )
 
-    def objective(generator: torch.Generator) -> WeightedElbo:
-        elbo = model.elbo(views, generator, n_draws=options.n_draws, mute=mute)
-        return WeightedElbo(elbo, weights, options.latent_kl_weight)
+    def objective(states: ViewStates, generator: torch.Generator) -> tuple[WeightedElbo, ViewStates]:
+        elbo, states = model.elbo(data, states, generator, n_draws=options.n_draws, detached=detached)
+        return WeightedElbo(elbo, weights, options.latent_kl_weight), states
+
+    def refresh(states: ViewStates, n_steps: int) -> tuple[ViewStates, Hashable | None]:
+        states = model.refresh(data, states, n_steps)
+        return states, graph_key(states)
 
     config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(model, views)
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(model, data)
     )  # fmt: skip
-    show = progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent)
-    with show as watch:
-        settle = partial(model.settle, views)
-        return train(model.parameters(), objective, config, generator, watch=watch, settle=settle)
+    state = init_train_state(model.parameters(), config, generator, states)
+    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent) as callback:
+        return train(state, objective, config, callback=callback, refresh=refresh)
 
 
-def count_entries(model: MultiViewLVM, views: Sequence[ObservedView]) -> int:
-    """Give the number of observed entries of all views; a class is one."""
-    pairs = zip(model.feature_views, views, strict=True)
-    return sum(view.likelihood.count_entries(seen.entries) for view, seen in pairs)
-
-
-def warn_of_empty_rows(n_empty: int) -> None:
-    """Say how many rows have no entry in any view."""
-    if n_empty:
-        warnings.warn(
-            f"There are {n_empty} row(s) without an entry in any view. Their latents stay at the prior, mean 0 and "
-            "standard deviation 1. Drop them if they tell you nothing.",
-            ViewWarning,
-            stacklevel=4,
-        )
-
-
-def warn_if_unfinished(history: History, options: FitOptions, n_entries: int) -> None:
-    """Say that training ended before the bound was flat.
-
-    Args:
-        history: of the last round.
-        options: what was asked for.
-        n_entries: how many were observed.
-    """
-    steps, rise_per_entry = len(history.bound), history.last_rise / n_entries
-    if history.stop_reason is StopReason.INTERRUPTED:
-        warnings.warn(
-            f"Training was interrupted after {steps} of {options.max_iter} steps. The model as it was then is kept and "
-            "can be used.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    elif history.stop_reason is StopReason.MAX_ITER and rise_per_entry > options.tol > 0:
-        known = math.isfinite(rise_per_entry)
-        judged = f"it last rose by {rise_per_entry:.2g} nats per entry" if known else "the run was too short to tell"
-        warnings.warn(
-            f"Training reached max_iter={options.max_iter} before the bound was flat to tol={options.tol:g}: {judged}. "
-            "Raise max_iter, raise tol, or give tol=0 if this many steps is what you want.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
-def fit_and_prune(
+def train_and_prune(
     model: MultiViewLVM,
-    views: Sequence[ObservedView],
-    options: FitOptions,
-    view_options: Mapping[str, ViewOptions],
+    data: Sequence[ViewData],
+    states: ViewStates,
     dimensions: Dimensions,
+    options: FitOptions,
     generator: torch.Generator,
-) -> tuple[History, Dimensions]:
-    """Train; if the number of dimensions is to be found, take away those that no view uses, and go on.
+) -> Trained:
+    """Train a model; if requested, remove dimensions that no view uses and train again, until all are used.
 
-    Private dimensions were asked for one by one, and stay.
-
-    Returns:
-        The course of all rounds, and the dimensions that were kept.
+    Private dimensions were requested explicitly, and are kept.
     """
-    history = last = train_model(model, views, options, view_options, generator)
+    state = train_model(model, data, states, options, generator)
+    history = last = state.history
     while options.prune and last.stop_reason is not StopReason.INTERRUPTED:
-        functions = _rough_functions(model, views, generator)
-        kept = used_dimensions(functions, model.latent, views)
+        functions = _expected_views(model, data, state.view_states, generator)
+        kept = used_dimensions(functions, model.latent, data)
         kept[dimensions.n_shared :] = True
         kept[0] |= not kept[: dimensions.n_shared].any()
         if kept.all():
             break
         keep_dimensions(model, kept)
         dimensions = replace(dimensions, n_shared=int(kept[: dimensions.n_shared].sum()))
-        last = train_model(model, views, options, view_options, generator)
-        history.go_on(last)
-    warn_if_unfinished(last, options, count_entries(model, views))
-    return history, dimensions
+        # q(weights) belongs to features of all dimensions
+        states = tuple(replace(view_state, weights=None) for view_state in state.view_states)
+        state = train_model(model, data, states, options, generator)
+        last = state.history
+        history.extend(last)
+    _warn_if_not_converged(last, options, count_entries(model, data))
+    return Trained(history, dimensions, tuple(view_state.released() for view_state in state.view_states))
+
+
+def count_entries(model: MultiViewLVM, data: Sequence[ViewData]) -> int:
+    """Return the number of observed entries of all views; a label counts as one."""
+    pairs = zip(model.feature_views, data, strict=True)
+    return sum(view.likelihood.count_entries(seen.entries) for view, seen in pairs)
 
 
 @torch.no_grad()
-def _rough_functions(
-    model: MultiViewLVM, views: Sequence[ObservedView], generator: torch.Generator
+def _expected_views(
+    model: MultiViewLVM, data: Sequence[ViewData], states: ViewStates, generator: torch.Generator
 ) -> list[ExpectedView]:
-    """Give what is expected of every view, for one draw of its spectral points."""
+    """Return the expected entries of every view as functions of the latents, for one draw of its spectral points."""
+    n_latent_draws = n_latent_draws_for(len(model.latent.mean))
     posteriors = [
-        view.infer_weights(
-            model.latent, seen, n_latent_draws=n_latent_draws_for(len(model.latent.mean)), generator=generator
-        )
-        for view, seen in zip(model.feature_views, views, strict=True)
+        view.infer_weights(model.latent, seen, state, n_latent_draws=n_latent_draws, generator=generator)
+        for view, seen, state in zip(model.feature_views, data, states, strict=True)
     ]
     return [
         ViewFunction((posterior,), view.likelihood).entries
         for view, posterior in zip(model.feature_views, posteriors, strict=True)
     ]
+
+
+def _warn_if_not_converged(history: History, options: FitOptions, n_entries: int) -> None:
+    """Warn that training ended before the bound had converged.
+
+    Args:
+        history: of the last round.
+        options: of the fit.
+        n_entries: number of observed entries.
+    """
+    steps, rise_per_entry = len(history.bound), history.last_rise / n_entries
+    if history.stop_reason is StopReason.INTERRUPTED:
+        warnings.warn(
+            f"Training was interrupted after {steps} of {options.max_iter} steps. The model is kept in its current "
+            "state and can be used.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif history.stop_reason is StopReason.MAX_ITER and rise_per_entry > options.tol > 0:
+        known = math.isfinite(rise_per_entry)
+        reason = f"it last rose by {rise_per_entry:.2g} nats per entry" if known else "the run was too short to tell"
+        warnings.warn(
+            f"Training reached max_iter={options.max_iter} before the bound converged to tol={options.tol:g}: "
+            f"{reason}. Raise max_iter, raise tol, or set tol=0 if this number of steps is intended.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

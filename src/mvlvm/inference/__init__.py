@@ -1,1 +1,1 @@
-"""The posterior of rows that were not in training: Laplace approximations, mixtures over candidate latents, tempering."""
+"""The posterior of new rows: Laplace approximations, mixtures over candidate latents, likelihood tempering."""

@@ -65,7 +65,7 @@ def candidate_latents(
 ) -> CandidateLatents:
     """Take some of the training rows' latents."""
     mean, std = latent.mean[rows].double(), latent.std[rows].double()
-    weight = None if latent.weight is None else latent.weight[rows]
+    weight = None if latent.sample_weight is None else latent.sample_weight[rows]
     draws = [mean + std * eps for eps in antithetic_normals((n_draws, *mean.shape), mean, generator)]
     return CandidateLatents(mean, std, draws, weight)
 

@@ -29,8 +29,8 @@ from mvlvm.inference.posterior import (
     posterior_predictive,
 )
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.models.data import EntriesByRow, ObservedView
-from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.data import EntriesBySample, ViewData
+from mvlvm.models.multiview import MultiViewLVM, ViewStates
 from mvlvm.models.weight_posterior import Prediction, ViewFunction
 
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -84,25 +84,26 @@ class _HeldOutTask:
 
 @torch.no_grad()
 def learn_tempering(
-    model: MultiViewLVM, views: Sequence[ObservedView], generator: torch.Generator
+    model: MultiViewLVM, views: Sequence[ViewData], states: ViewStates, generator: torch.Generator
 ) -> tuple[Tempering, ...]:
     """Give every view its tempering.
 
     Args:
         model: trained.
         views: what was seen, in the order of the modules.
+        states: the views' states after training.
         generator: of rows, halves and spectral points.
     """
     N = len(model.latent.mean)
-    entries = [EntriesByRow(view, N) for view in views]
+    entries = [EntriesBySample(view, N) for view in views]
     densities = torch.zeros((2, len(entries), len(LEVELS) + 1), dtype=torch.float64)
     n_entries = torch.zeros((2, len(entries)), dtype=torch.float64)
     order = torch.randperm(N, generator=generator, device=generator.device)
-    if model.latent.weight is not None:  # rows that do not count are no places to be at
-        order = order[model.latent.weight[order] > 0]
+    if model.latent.sample_weight is not None:  # rows that do not count are no places to be at
+        order = order[model.latent.sample_weight[order] > 0]
     fold_of = torch.arange(len(order), device=order.device) % _N_FOLDS
     for k in range(_N_FOLDS):
-        fold = _Fold(model, entries, order[fold_of != k], generator)
+        fold = _Fold(model, entries, states, order[fold_of != k], generator)
         for exercise in _held_out_tasks(entries, order[fold_of == k], generator):
             # a class is one entry, of which there is no half
             count = model.feature_views[exercise.target].likelihood.count_entries(exercise.truth)
@@ -138,17 +139,22 @@ class _Fold:
     def __init__(
         self,
         model: MultiViewLVM,
-        views: Sequence[EntriesByRow],
+        views: Sequence[EntriesBySample],
+        states: ViewStates,
         rows: Int[Tensor, " R"],
         generator: torch.Generator,
     ) -> None:
         latent, chosen = model.latent, rows[:MAX_FOLD_ROWS]
-        some = latent.of_rows(chosen)
+        some = latent.subset(chosen)
         weights = (
             view.infer_weights(
-                some, ObservedView(Y.of(chosen), some.weight), n_latent_draws=_N_LATENT_DRAWS, generator=generator
+                some,
+                ViewData.from_array(Y[chosen], some.sample_weight),
+                state,
+                n_latent_draws=_N_LATENT_DRAWS,
+                generator=generator,
             )
-            for view, Y in zip(model.feature_views, views, strict=True)
+            for view, Y, state in zip(model.feature_views, views, states, strict=True)
         )
         self.functions = [
             ViewFunction((posterior,), view.likelihood).double()
@@ -191,19 +197,19 @@ class _Fold:
 
 
 def _held_out_tasks(
-    views: Sequence[EntriesByRow], held_out: Tensor, generator: torch.Generator
+    views: Sequence[EntriesBySample], held_out: Tensor, generator: torch.Generator
 ) -> Iterator[_HeldOutTask]:
     """Leave out one view after the other, whole and by half."""
-    has = torch.stack([view.has[held_out] for view in views])
+    has = torch.stack([view.observed[held_out] for view in views])
     for target, view in enumerate(views):
         others = [v for v in range(len(views)) if v != target]
         rows = held_out[has[target] & has[others].any(dim=0)][:_ROWS_PER_FOLD]
         everything = torch.ones(view.n_columns, dtype=torch.bool, device=rows.device)
         if len(rows):
-            yield _HeldOutTask(target, 0, {v: views[v].of(rows) for v in others}, view.of(rows), everything)
+            yield _HeldOutTask(target, 0, {v: views[v][rows] for v in others}, view[rows], everything)
         rows = held_out[has[target]][:_ROWS_PER_FOLD]
         hidden = torch.randperm(view.n_columns, generator=generator, device=rows.device) < view.n_columns // 2
         if len(rows) and hidden.any():
-            Y = view.of(rows)
-            shown = {v: views[v].of(rows) for v in others} | {target: Y.masked_fill(hidden, torch.nan)}
+            Y = view[rows]
+            shown = {v: views[v][rows] for v in others} | {target: Y.masked_fill(hidden, torch.nan)}
             yield _HeldOutTask(target, 1, shown, Y.masked_fill(~hidden, torch.nan), hidden)

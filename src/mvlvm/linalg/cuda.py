@@ -6,9 +6,12 @@ that are captured on separate streams run concurrently when the graph is replaye
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import TypeVar
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 def is_capturing(device: torch.device) -> bool:
@@ -16,7 +19,7 @@ def is_capturing(device: torch.device) -> bool:
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def run_concurrently(calls: Sequence[Callable[[], Tensor]], device: torch.device) -> list[Tensor]:
+def run_concurrently(calls: Sequence[Callable[[], T]], device: torch.device) -> list[T]:
     """Return the results of all calls; during CUDA graph capture each call runs on its own stream.
 
     Small factorisations leave most of a GPU idle, so those of several views fit on it at the same time.
@@ -26,7 +29,7 @@ def run_concurrently(calls: Sequence[Callable[[], Tensor]], device: torch.device
         device: the device on which they run.
 
     Returns:
-        One tensor per call, in the order of the calls.
+        One result per call, in the order of the calls.
     """
     if not is_capturing(device):
         return [call() for call in calls]

@@ -1,11 +1,12 @@
-r"""A view in fewer columns: the leading directions of it, with the energy of all.
+r"""Compression of a Gaussian view to the leading directions of its columns.
 
 A Gaussian view enters its evidence only through Y Y', so a rotation of its columns changes nothing. After the rotation
-that puts the directions of most energy first, the last columns can be left out, if their number and their energy are
-still counted: their y' K^-1 y is taken for |y|^2 / s, which is never less. So the bound can only fall, and stays one.
+to principal directions the last columns can be dropped, if their number and their energy are still counted: their
+y' K^-1 y is replaced by |y|^2 / s, which is never smaller. So the bound can only decrease, and remains a bound.
 
-How many are left out is decided by the noise: all of them together have at most a tenth of the noise's energy, so the
-noise variance, which takes them for noise, is at most so much too large. As the noise is learned, the cut moves.
+How many directions are dropped depends on the noise: together they have at most a tenth of the noise's energy N M s, so
+the noise variance, which has to account for them, is at most that much too large. The truncation follows the noise
+variance as it is learned.
 """
 
 from dataclasses import dataclass
@@ -18,137 +19,129 @@ from mvlvm.evidence.collapsed_blocked import Target
 from mvlvm.linalg.gram import round_to_tf32, supports_tf32
 from mvlvm.linalg.randomized_svd import right_singular_vectors
 
-# What may be cut by default, as a share of the noise's energy N M s.
+# Energy that may be dropped by default, as a share of the noise's energy N M s.
 AUTO_SHARE = 0.1
-# A view is rotated only if that saves at least this share of its columns, and cut anew only if it saves as much again.
-_LEAST_SAVED = 0.2
-# Directions are found from all products of columns, or rows, up to this many; from a random sketch beyond it.
-_MOST_EXACT = 3000
+# A view is rotated only if that saves at least this share of its columns, and truncated further only if it saves as
+# much again.
+_MIN_SAVED = 0.2
+# Up to this many columns, or rows, directions come from the full Gram matrix; from a random sketch beyond it.
+_MAX_EXACT = 3000
 _SKETCH = 1024
-_ROWS = 8192
-# Columns come in multiples of this, which products like.
-_ALIGNED = 16
-# What the noise is likely to be, as a share of what two directions leave over: all that is known before training.
-_LIKELY_NOISE = 0.6
-# Energies below this share of all are rounding.
+_BLOCK_ROWS = 8192
+# Numbers of columns are multiples of this, for which matrix products are fast.
+_ALIGNMENT = 16
+# Before training, the noise is taken to be this share of what two directions leave over.
+_EXPECTED_NOISE_SHARE = 0.6
+# Energies below this share of the total are rounding errors.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The directions of a view, by falling energy.
+    """Principal directions of a view in order of decreasing energy.
 
     Attributes:
         basis: orthonormal, one direction per column.
-        left: energy that is left over after the first k directions, for every k from none to all of them.
-        energy: of the view.
+        residual: energy that the first k directions leave over, for k = 0, ..., R.
+        energy: |Y|^2 of the view.
     """
 
     basis: Float[Tensor, "M R"]
-    left: Float[Tensor, " R1"]
+    residual: Float[Tensor, " R1"]
     energy: float
 
-    def needed(self, most_cut: float) -> int | None:
-        """Give how many directions leave out no more energy than this; None if those that were found do not."""
-        enough = self.left <= most_cut
+    def n_needed(self, max_residual: float) -> int | None:
+        """Return the smallest number of directions that leave over at most this energy; None if all R leave more."""
+        enough = self.residual <= max_residual
         return int(enough.int().argmax()) if enough.any() else None
 
 
-def find_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
-    """Find the directions of a view.
+def principal_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
+    """Compute the principal directions of a complete view.
 
     Args:
-        Y: the view, complete.
-        dtype: of products; any orthonormal basis will do, so this need not be the view's.
+        Y: the view.
+        dtype: precision of the products; any orthonormal basis serves, so this need not be the view's.
     """
     N, M = Y.shape
-    total = energy_of(Y)
-    if min(N, M) > _MOST_EXACT:
+    total = squared_norm(Y)
+    if min(N, M) > _MAX_EXACT:
         basis, energy = right_singular_vectors(Y, _SKETCH, dtype)
     elif M <= N:
         energy, basis = torch.linalg.eigh(_gram(Y, dtype))
     else:
         energy, across = torch.linalg.eigh(_gram(Y.T, dtype))
         basis = torch.linalg.qr(Y.T @ across.flip(1).to(Y)).Q.flip(1)
-    left = total - torch.cat([energy.new_zeros(1), energy.flip(0).cumsum(dim=0)])
-    return Directions(basis.flip(1).to(dtype).contiguous(), left.clamp_min(_ROUNDING * total).cpu(), total)
+    residual = total - torch.cat([energy.new_zeros(1), energy.flip(0).cumsum(dim=0)])
+    return Directions(basis.flip(1).to(dtype).contiguous(), residual.clamp_min(_ROUNDING * total).cpu(), total)
 
 
-def energy_of(Y: Float[Tensor, "N M"]) -> float:
-    """Give |Y|^2, summed in float64."""
-    return float(torch.stack([block.double().square().sum() for block in Y.split(_ROWS)]).sum())
+def squared_norm(Y: Float[Tensor, "N M"]) -> float:
+    """Return |Y|^2, summed in float64."""
+    return float(torch.stack([block.double().square().sum() for block in Y.split(_BLOCK_ROWS)]).sum())
 
 
 def _gram(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Float[Tensor, "M M"]:
-    """Give Y' Y, products in `dtype` and sums in float64."""
+    """Return Y' Y, with products in `dtype` and sums over blocks in float64."""
     total = torch.zeros((Y.shape[1], Y.shape[1]), dtype=torch.float64, device=Y.device)
-    for block in Y.split(_ROWS):
+    for block in Y.split(_BLOCK_ROWS):
         part = block.to(dtype)
         total += part.T @ part
     return total
 
 
-class Compressed:
-    """A view that is cut as short as its noise allows.
-
-    Args:
-        Y: the view, complete, its rows weighed.
-        share: what may be cut, as a share of the noise's energy.
-        dtype: of the columns that are kept.
-        row_scale: the roots of the rows' weights; None is one.
+@dataclass(frozen=True)
+class Compression:
+    """A complete view that can be truncated as far as its noise allows.
 
     Attributes:
-        target: the view as it is cut at present.
-        n_kept: how many directions that are.
+        Y: the view, its rows scaled by the square roots of their sample weights.
+        directions: its principal directions.
+        max_energy_share: energy that may be dropped, as a share of the noise's.
+        dtype: precision of the columns that are kept.
+        row_scale: square roots of the sample weights; None stands for ones.
     """
 
-    def __init__(
-        self,
-        Y: Float[Tensor, "N M"],
-        *,
-        share: float,
-        dtype: torch.dtype,
-        row_scale: Float[Tensor, " N"] | None = None,
-    ) -> None:
-        self._Y, self._share, self._dtype, self._row_scale = Y, share, dtype, row_scale
-        self._coarse = True
-        self._directions = find_directions(Y, dtype)
-        needed = self._needed(_LIKELY_NOISE * float(self._directions.left[:3][-1]) / Y.numel())
-        self._keep(needed)
+    Y: Float[Tensor, "N M"]
+    directions: Directions
+    max_energy_share: float
+    dtype: torch.dtype
+    row_scale: Float[Tensor, " N"] | None = None
 
-    def round_as(self, *, coarse: bool) -> None:
-        """Say whether a GPU may round columns to what TF32 can hold."""
-        if coarse != self._coarse:
-            self._coarse = coarse
-            if supports_tf32(self.target.Y):
-                self._keep(self.n_kept)
+    def expected_n_kept(self) -> int:
+        """Return the number of directions to keep before the noise is known."""
+        return self._n_needed(_EXPECTED_NOISE_SHARE * float(self.directions.residual[:3][-1]) / self.Y.numel())
 
-    def cut(self, noise_variance: float) -> None:
-        """Cut anew, if the noise has changed so much that it is worth it."""
-        needed = self._needed(noise_variance)
-        if self.n_kept < needed or needed < (1 - _LEAST_SAVED) * self.n_kept:
-            self._keep(needed)
+    def updated_n_kept(self, n_kept: int, noise_variance: float) -> int:
+        """Return the number of directions to keep at this noise: the current one unless a change is worthwhile."""
+        needed = self._n_needed(noise_variance)
+        return needed if n_kept < needed or needed < (1 - _MIN_SAVED) * n_kept else n_kept
 
-    def _needed(self, noise_variance: float) -> int:
-        """Give how many directions the noise asks for, or all columns where that would save little."""
-        N, M = self._Y.shape
-        needed, n_found = self._directions.needed(self._share * N * M * noise_variance), self._directions.basis.shape[1]
+    def _n_needed(self, noise_variance: float) -> int:
+        """Return the number of directions that the noise requires, or all columns where that would save little."""
+        (N, M), n_found = self.Y.shape, self.directions.basis.shape[1]
+        needed = self.directions.n_needed(self.max_energy_share * N * M * noise_variance)
         if needed is None:
-            return N if n_found == N < M else M  # as many directions as rows hold all of a wide view
-        needed = min(n_found, _ALIGNED * -(-needed // _ALIGNED))
-        return needed if needed <= (1 - _LEAST_SAVED) * M else M
+            return N if n_found == N < M else M  # as many directions as rows span a wide view
+        needed = min(n_found, _ALIGNMENT * -(-needed // _ALIGNMENT))
+        return needed if needed <= (1 - _MIN_SAVED) * M else M
 
-    def _keep(self, n: int) -> None:
-        """Keep so many directions; if that is all of them, the columns as they are."""
-        (N, M), energy = self._Y.shape, self._directions.energy
-        basis = None if n == M else self._directions.basis[:, :n].contiguous()
+    def truncate(self, n_kept: int, *, coarse: bool) -> Target:
+        """Project the view onto its leading directions; all M of them stand for the columns as they are.
+
+        Args:
+            n_kept: number of directions.
+            coarse: whether a GPU may round the columns to TF32.
+        """
+        (N, M), energy = self.Y.shape, self.directions.energy
+        basis = None if n_kept == M else self.directions.basis[:, :n_kept].contiguous()
         # columns of zeros change nothing, and a GPU multiplies faster with them
-        width = n + (-n % _ALIGNED if self._Y.is_cuda else 0)
-        Y = self._Y.new_zeros((N, width), dtype=self._dtype)
-        on_grid = self._coarse and supports_tf32(Y)
-        for rows in range(0, N, _ROWS):
-            block = self._Y[rows : rows + _ROWS].to(self._dtype)
+        width = n_kept + (-n_kept % _ALIGNMENT if self.Y.is_cuda else 0)
+        Y = self.Y.new_zeros((N, width), dtype=self.dtype)
+        on_grid = coarse and supports_tf32(Y)
+        for first in range(0, N, _BLOCK_ROWS):
+            block = self.Y[first : first + _BLOCK_ROWS].to(self.dtype)
             block = block if basis is None else block @ basis
-            Y[rows : rows + _ROWS, :n] = round_to_tf32(block) if on_grid else block
-        cut = 0.0 if n == M else max(0.0, energy - energy_of(Y))
-        self.n_kept, self.target = n, Target(Y, M, energy, cut, self._row_scale, on_grid)
+            Y[first : first + _BLOCK_ROWS, :n_kept] = round_to_tf32(block) if on_grid else block
+        dropped = 0.0 if n_kept == M else max(0.0, energy - squared_norm(Y))
+        return Target(Y, M, energy, dropped, self.row_scale, on_grid)

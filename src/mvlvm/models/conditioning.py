@@ -30,7 +30,7 @@ from mvlvm import defaults
 from mvlvm.linalg.cholesky import add_to_diagonal, factor
 from mvlvm.linalg.conjugate_gradient import batched_conjugate_gradient
 from mvlvm.linalg.gram import add_lower_gram
-from mvlvm.models.data import ObservedView
+from mvlvm.models.data import ViewData
 from mvlvm.models.spectral_mixture import FeatureMap
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
@@ -58,7 +58,7 @@ def n_latent_draws_for(n_rows: int) -> int:
 
 
 def infer_weights_complete(
-    seen: ObservedView, features: FeatureMap, draws: Sequence[Float[Tensor, "R D"]], s: Scalar
+    seen: ViewData, features: FeatureMap, draws: Sequence[Float[Tensor, "R D"]], s: Scalar
 ) -> Weights:
     """Give the posterior of the weights for one feature map.
 
@@ -73,7 +73,7 @@ def infer_weights_complete(
     """
     (N, M), F = seen.Y.shape, features.n_features
     gram, target = (s.new_zeros(shape, dtype=torch.float64) for shape in ((F, F), (F, M)))
-    root = None if seen.weight is None else seen.weight.sqrt().double()[:, None]
+    root = None if seen.sample_weight is None else seen.sample_weight.sqrt().double()[:, None]
     for rows in row_blocks(N, max(F, M)):
         mean_Phi = gram.new_zeros((len(seen.Y[rows]), F))
         for X in draws:

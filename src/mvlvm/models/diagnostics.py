@@ -1,15 +1,4 @@
-"""How much of a view a trained model explains, and how much of that hangs on each latent dimension.
-
-The evidence lower bound of a trained model, as precise as one can tell apart.
-
-The kernel matrix that a trained view has learned.
-
-Taking latent dimensions away that no view uses.
-
-A dimension is used if some view would lose a fiftieth of its variance were the dimension held at its mean. The bound
-itself sees to it that the others come near nothing: a dimension that does not help to explain any view costs
-divergence from the prior, so training draws its latents towards the prior and its frequencies towards zero.
-"""
+"""Diagnostics of a trained model: explained variance, the reported bound, kernel matrices, unused dimensions."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -21,102 +10,122 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.models.data import ObservedView, block_of_entries
+from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.multiview import MultiViewLVM, ViewStates
 from mvlvm.models.views import AbstractView
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
-# Rows of a view with few columns still have features, in all draws together about so many.
-_MANY_FEATURES = 1000
+# Features of all spectral draws together: the largest array per row of a view with few columns.
+_N_FEATURES = 1000
+# A dimension is used if some view would lose at least this share of its variance without it. Measured on 3, 5 and 8
+# factors: true factors account for 0.07 and more of some view, spurious ones for 0.015 after 200 steps and at most
+# 0.004 after 500. Where the number of factors is not well defined, as in mfeat, this threshold bounds the search.
+MIN_SHARE = 0.02
 
 # From means and standard deviations of latents to the expected entries of a view.
 ExpectedView = Callable[[Float[Tensor, "N D"], Float[Tensor, "N D"]], Float[Tensor, "N M"]]
 
 
-class Explained(NamedTuple):
+class ExplainedVariance(NamedTuple):
     """Shares of a view's variance.
 
     Attributes:
-        total: what the model explains.
-        by_dimension: what is lost of it when one dimension is held at its mean.
+        total: the share that the model explains, R^2.
+        lost: decrease of R^2 when one dimension is held at its mean.
     """
 
     total: float
-    by_dimension: Float[Tensor, " D"]
+    lost: Float[Tensor, " D"]
+
+    def per_dimension(self) -> Float[Tensor, " D"]:
+        """Return the part of the explained variance that is lost without each dimension, at most `total`.
+
+        A reconstruction without the dimension may be worse than the column means, and its R^2 negative; it then counts
+        as explaining nothing.
+        """
+        return self.lost.clamp_max(self.total)
 
 
 @torch.no_grad()
-def explained_variance(expected: ExpectedView, latent: GaussianLatent, seen: ObservedView) -> Explained:
-    r"""Compare a view with what is expected of it, over the observed entries of the training rows.
+def explained_variance(expected: ExpectedView, latent: GaussianLatent, data: ViewData) -> ExplainedVariance:
+    r"""Compare the observed entries of the training rows with their expectations.
 
     $$ R^2 = 1 - \frac{\sum_{nm} (y_{nm} - f_{nm})^2}{\sum_{nm} (y_{nm} - \bar y_m)^2} $$
 
-    and the loss of a dimension is $R^2$ minus the $R^2$ of the same function with the dimension at its mean in every
-    row. Losses need not add up to $R^2$: two dimensions that act together are both missed in full. A loss below zero
-    says that the view would be expected better without the dimension.
+    The loss of a dimension is $R^2$ minus the $R^2$ of the same function with the dimension at its mean in every row.
+    Losses need not add up to $R^2$: if two dimensions interact, each of them accounts for the interaction. A negative
+    loss means that the expectation is closer to the view without the dimension.
 
     Args:
-        expected: what is expected of the view at latents.
-        latent: where the training rows lie.
-        seen: the scaled view.
+        expected: the expected entries at given latents.
+        latent: posterior of the training rows.
+        data: the scaled view.
     """
-    center, mean, std = latent.mean.mean(dim=0), seen.of(latent.mean), seen.of(latent.std)
-    column_means, D = _column_means(seen), latent.mean.shape[1]
+    center, mean, std = latent.mean.mean(dim=0), data.select(latent.mean), data.select(latent.std)
+    column_means, D = _column_means(data), latent.mean.shape[1]
     total, *left = torch.zeros(D + 2, dtype=torch.float64, device=mean.device)
-    for rows in row_blocks(len(seen.Y), max(seen.Y.shape[1], _MANY_FEATURES)):
-        Y, weight = block_of_entries(seen, rows), _weight_of(seen, rows)
-        total += _squares(Y - column_means, weight)
-        left[0] += _squares(Y - expected(mean[rows], std[rows]), weight)
+    for rows in row_blocks(len(data.Y), max(data.Y.shape[1], _N_FEATURES)):
+        Y, weight = data.entries_of(rows), _sample_weight(data, rows)
+        total += _sum_of_squares(Y - column_means, weight)
+        left[0] += _sum_of_squares(Y - expected(mean[rows], std[rows]), weight)
         for d in range(D):
-            held, known = mean[rows].clone(), std[rows].clone()
-            held[:, d], known[:, d] = center[d], 0.0
-            left[d + 1] += _squares(Y - expected(held, known), weight)
-    left_over, *without = (squares / total for squares in left)
-    return Explained(1 - float(left_over), torch.stack([share - left_over for share in without]))
+            held_mean, held_std = mean[rows].clone(), std[rows].clone()
+            held_mean[:, d], held_std[:, d] = center[d], 0.0
+            left[d + 1] += _sum_of_squares(Y - expected(held_mean, held_std), weight)
+    residual, *without = (squares / total for squares in left)
+    return ExplainedVariance(1 - float(residual), torch.stack([share - residual for share in without]))
 
 
-def _squares(residual: Float[Tensor, "n M"], weight: Float[Tensor, " n"] | None) -> Scalar:
-    """Sum the squares of what was observed; rows count by their weights."""
+def _sum_of_squares(residual: Float[Tensor, "n M"], weight: Float[Tensor, " n"] | None) -> Scalar:
+    """Sum the squares of the observed entries, weighted by row. The residual is overwritten."""
     squares = residual.square_().nan_to_num_(nan=0.0)
     return squares.sum() if weight is None else weight.to(squares) @ squares.sum(dim=1)
 
 
-def _column_means(seen: ObservedView) -> Float[Tensor, " M"]:
-    """Give the mean of every column's observed entries; rows count by their weights."""
-    total, count = torch.zeros((2, seen.Y.shape[1]), dtype=torch.float64, device=seen.Y.device)
-    for rows in row_blocks(*seen.Y.shape):
-        Y, weight = block_of_entries(seen, rows).double(), _weight_of(seen, rows)
+def _column_means(data: ViewData) -> Float[Tensor, " M"]:
+    """Return the weighted means of the observed entries of every column."""
+    total, count = torch.zeros((2, data.Y.shape[1]), dtype=torch.float64, device=data.Y.device)
+    for rows in row_blocks(*data.Y.shape):
+        Y, weight = data.entries_of(rows).double(), _sample_weight(data, rows)
         weight = Y.new_ones(len(Y)) if weight is None else weight.to(Y)
         total += weight @ Y.nan_to_num(nan=0.0)
         count += weight @ (~torch.isnan(Y)).to(Y)
     return total / count
 
 
-def _weight_of(seen: ObservedView, rows: slice) -> Float[Tensor, " n"] | None:
-    return None if seen.weight is None else seen.weight[rows]
+def _sample_weight(data: ViewData, rows: slice) -> Float[Tensor, " n"] | None:
+    return None if data.sample_weight is None else data.sample_weight[rows]
 
 
 @torch.no_grad()
 def expected_bound(
-    model: MultiViewLVM, views: Sequence[ObservedView], generator: torch.Generator, *, n_entries: int
+    model: MultiViewLVM,
+    data: Sequence[ViewData],
+    states: ViewStates,
+    generator: torch.Generator,
+    *,
+    n_entries: int,
 ) -> float:
-    """Average the bound over draws of latents and spectral points, until its standard error is small.
+    """Average the bound over draws of latents and spectral points until its standard error is small.
 
-    Small is `defaults.BOUND_PRECISION` in nats per entry; there are four draws at least, and at most
-    `defaults.MAX_DRAWS_BOUND`. Draws of many rows differ less, so large data sets need few.
+    Small means `defaults.BOUND_PRECISION` nats per entry, with at least `defaults.MIN_DRAWS_BOUND` and at most
+    `defaults.MAX_DRAWS_BOUND` draws. With many rows the draws vary less, so large data sets need few.
 
     Args:
-        model: trained.
-        views: what was seen.
-        generator: of the draws.
-        n_entries: how many entries were seen.
+        model: the trained model.
+        data: the observations.
+        states: the views' states; imputed entries are improved from draw to draw, q(weights) stays as trained.
+        generator: source of the draws.
+        n_entries: number of observed entries.
     """
-    model.settle(views, 0)  # the precision that the noise asks for
+    states = model.refresh(data, states, 0)  # the precision that the noise requires
     values: list[float] = []
     while len(values) < defaults.MAX_DRAWS_BOUND:
-        values.append(model.elbo(views, generator).value.item())
+        bound, after = model.elbo(data, states, generator)
+        values.append(bound.value.item())
+        states = tuple(replace(state, imputed=new.imputed) for state, new in zip(states, after, strict=True))
         if len(values) >= defaults.MIN_DRAWS_BOUND:
             standard_error = statistics.stdev(values) / len(values) ** 0.5
             if standard_error <= defaults.BOUND_PRECISION * n_entries:
@@ -129,7 +138,7 @@ def learned_gram(
 ) -> Float[Tensor, "N N"]:
     """Average Phi Phi' over draws of the latents and the spectral points, in float64.
 
-    A constant feature, which stands for the level of a column, is left out: it says nothing about rows.
+    The constant feature, which models the level of a column, is left out: it does not distinguish rows.
     """
     total = 0.0
     for _ in range(n_draws):
@@ -139,33 +148,29 @@ def learned_gram(
     return torch.as_tensor(total)
 
 
-# Measured on 3, 5 and 8 factors: those that are there are worth 0.07 and more to a view; those that are not 0.015 after
-# 200 steps, and 0.004 at most after 500. Where there is no number, as in mfeat, it is what bounds the search.
-LEAST_SHARE = 0.02
-
-
 def used_dimensions(
-    functions: Sequence[ExpectedView], latent: GaussianLatent, views: Sequence[ObservedView]
+    functions: Sequence[ExpectedView], latent: GaussianLatent, data: Sequence[ViewData]
 ) -> Bool[Tensor, " D"]:
-    """Give whether some view uses each dimension; if none is used, the best of them counts as used.
+    """Return which dimensions some view uses; if none does, the most important one counts as used.
+
+    A dimension that explains nothing increases the divergence from the prior, so training shrinks its latents towards
+    the prior and its frequencies towards zero.
 
     Args:
-        functions: what is expected of every view at given latents.
-        latent: where the training rows lie.
-        views: what was seen.
+        functions: the expected entries of every view at given latents.
+        latent: posterior of the training rows.
+        data: the observations.
     """
-    lost = torch.stack(
-        [explained_variance(f, latent, seen).by_dimension for f, seen in zip(functions, views, strict=True)]
-    )
-    most = lost.max(dim=0).values
-    used = most >= LEAST_SHARE
+    pairs = zip(functions, data, strict=True)
+    most = torch.stack([explained_variance(f, latent, view).lost for f, view in pairs]).max(dim=0).values
+    used = most >= MIN_SHARE
     used[most.argmax()] = True
     return used
 
 
 @torch.no_grad()
 def keep_dimensions(model: MultiViewLVM, kept: Bool[Tensor, " D"]) -> None:
-    """Take all other dimensions out of a model."""
+    """Remove all other dimensions from a model."""
     latent = model.latent
     latent.mean = nn.Parameter(latent.mean[:, kept].contiguous())
     latent.raw_std = nn.Parameter(latent.raw_std[:, kept].contiguous())

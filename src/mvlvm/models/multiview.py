@@ -1,12 +1,7 @@
-"""Which view sees which latent dimensions: first those that all share, then every view's own.
-
-NG-MVLVM: views that share one latent (Alg. 1).
-
-Putting a model together before training.
-"""
+"""NG-MVLVM: views that share one latent (Alg. 1), and how its latent dimensions are divided among the views."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -18,20 +13,23 @@ from mvlvm import defaults
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.linalg.cuda import run_concurrently
-from mvlvm.models.data import ObservedView
+from mvlvm.linalg.cuda import Workspace, run_concurrently
+from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import MIXTURES
+from mvlvm.models.state import ViewState
 from mvlvm.models.views import AbstractView, FeatureView, WeightView
+
+ViewStates = tuple[ViewState, ...]
 
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The latent dimensions of a model.
+    """The latent dimensions of a model: first the shared ones, then the private ones of every view.
 
     Attributes:
-        n_shared: how many all views share.
-        private: view name -> how many of its own, in the order in which they follow; views that have some.
+        n_shared: number of dimensions that all views share.
+        private: view name -> number of its private dimensions, in order; only views that have some.
     """
 
     n_shared: int
@@ -39,16 +37,16 @@ class Dimensions:
 
     @property
     def total(self) -> int:
-        """All of them, D."""
+        """The number of all dimensions, D."""
         return self.n_shared + sum(self.private.values())
 
     @property
     def shared(self) -> slice:
-        """Where the shared ones are."""
+        """Positions of the shared dimensions."""
         return slice(0, self.n_shared)
 
-    def of_view(self, name: str) -> slice:
-        """Give the place of a view's own dimensions."""
+    def private_to(self, name: str) -> slice:
+        """Return the positions of a view's private dimensions."""
         before = self.n_shared
         for view, n in self.private.items():
             if view == name:
@@ -56,21 +54,21 @@ class Dimensions:
             before += n
         return slice(before, before)
 
-    def seen_by(self, name: str) -> Bool[Tensor, " D"]:
-        """Give whether a view sees each dimension."""
-        seen = torch.zeros(self.total, dtype=torch.bool)
-        seen[self.shared] = True
-        seen[self.of_view(name)] = True
-        return seen
+    def used_by(self, name: str) -> Bool[Tensor, " D"]:
+        """Return which dimensions a view depends on."""
+        used = torch.zeros(self.total, dtype=torch.bool)
+        used[self.shared] = True
+        used[self.private_to(name)] = True
+        return used
 
     def names(self) -> list[str]:
-        """Give every dimension a name: x0, x1, ..., and the view's name with a number for its own."""
-        own = [f"{view}:{k}" for view, n in self.private.items() for k in range(n)]
-        return [f"x{k}" for k in range(self.n_shared)] + own
+        """Return a name for every dimension: x0, x1, ... if shared, "view:0", "view:1", ... if private."""
+        private = [f"{view}:{k}" for view, n in self.private.items() for k in range(n)]
+        return [f"x{k}" for k in range(self.n_shared)] + private
 
 
 class MultiViewLVM(nn.Module):
-    """A latent posterior and the views that look at it [eq:Next-Gen SM in MV-GPLVM].
+    """A latent posterior q(X) and one module per view [eq:Next-Gen SM in MV-GPLVM].
 
     Args:
         latent: q(X).
@@ -84,52 +82,86 @@ class MultiViewLVM(nn.Module):
 
     @property
     def feature_views(self) -> list[AbstractView]:
-        """The views' modules, with their type."""
+        """The view modules, with their type."""
         return [view for view in self.views if isinstance(view, AbstractView)]
 
     def elbo(
         self,
-        views: Sequence[ObservedView],
+        data: Sequence[ViewData],
+        states: ViewStates,
         generator: torch.Generator,
         *,
         n_draws: int = 1,
-        mute: Collection[str] = (),
-    ) -> Elbo:
-        """Estimate the evidence lower bound, the body of Alg. 1.
+        detached: Collection[str] = (),
+    ) -> tuple[Elbo, ViewStates]:
+        """Estimate the evidence lower bound, the body of Alg. 1. No side effects.
 
         Args:
-            views: what was seen, in the order of the modules.
+            data: the observations, in the order of the modules.
+            states: the views' states.
             generator: source of the draws of X and W.
-            n_draws: the paper's I.
-            mute: views that learn from the latents, but have no say in where they are.
+            n_draws: number of draws, the paper's I.
+            detached: views whose evidence does not influence the latents.
+
+        Returns:
+            The bound, and the views' states after this step.
         """
         draws = []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
             terms = [
-                partial(view.log_evidence, seen, X.detach() if view.name in mute else X, generator)
-                for view, seen in zip(self.feature_views, views, strict=True)
+                partial(view.log_evidence, seen, state, X.detach() if view.name in detached else X, generator)
+                for view, seen, state in zip(self.feature_views, data, states, strict=True)
             ]
-            draws.append(torch.stack(run_concurrently(terms, X.device)))
-        return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl())
+            values, states = zip(*run_concurrently(terms, X.device), strict=True)
+            draws.append(torch.stack(values))
+        return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl()), states
 
-    def settle(self, views: Sequence[ObservedView], n_steps: int) -> Hashable | None:
-        """Choose how the bound is computed in the steps to come, after so many.
+    def init_states(
+        self,
+        data: Sequence[ViewData],
+        *,
+        max_energy_share: float | None = None,
+        memory_budget: float = defaults.MEMORY_BUDGET,
+    ) -> ViewStates:
+        """Return the states of all views before training; arguments as for `AbstractView.init_state`."""
+        dtype, workspace = self.latent.mean.dtype, Workspace()
+        return tuple(
+            view.init_state(
+                seen, dtype=dtype, max_energy_share=max_energy_share, memory_budget=memory_budget, workspace=workspace
+            )
+            for view, seen in zip(self.feature_views, data, strict=True)
+        )
 
-        Returns:
-            What the bound takes for granted when a GPU records it; None if it cannot be recorded.
-        """
-        settings = [view.settle(seen, n_steps) for view, seen in zip(self.feature_views, views, strict=True)]
-        return None if None in settings else tuple(settings)
+    def final_states(
+        self, data: Sequence[ViewData], states: ViewStates, *, memory_budget: float = defaults.MEMORY_BUDGET
+    ) -> ViewStates:
+        """Return the states after training with all columns of compressed views."""
+        whole = self.init_states(data, memory_budget=memory_budget)
+        return tuple(
+            replace(initial, imputed=state.imputed, weights=state.weights)
+            for initial, state in zip(whole, states, strict=True)
+        )
+
+    def refresh(self, data: Sequence[ViewData], states: ViewStates, n_steps: int) -> ViewStates:
+        """Return the states for the next steps, after `n_steps` steps of training."""
+        triples = zip(self.feature_views, data, states, strict=True)
+        return tuple(view.refresh(seen, state, n_steps) for view, seen, state in triples)
+
+
+def graph_key(states: ViewStates) -> Hashable | None:
+    """Return what a recorded CUDA step depends on; None if steps cannot be recorded."""
+    keys = tuple(state.graph_key for state in states)
+    return None if None in keys else keys
 
 
 class ViewPlan(NamedTuple):
-    """What a view module is to be made of.
+    """The parts of a view module.
 
     Attributes:
         kernel: the name of its kernel.
         n_mixtures: Q.
-        likelihood: how its entries are drawn; None for a Gaussian one at the default start.
+        likelihood: p(y | f); None for a Gaussian with the default initial noise.
     """
 
     kernel: str
@@ -138,27 +170,28 @@ class ViewPlan(NamedTuple):
 
 
 def build_model(
-    start: Float[Tensor, "N D"],
+    initial_mean: Float[Tensor, "N D"],
     plans: Mapping[str, ViewPlan],
     *,
     n_points: int,
     generator: torch.Generator,
     dimensions: Dimensions | None = None,
 ) -> MultiViewLVM:
-    """Make an untrained model, in the precision and on the device of `start`.
+    """Build an untrained model in the precision and on the device of the initial latents.
 
     Args:
-        start: where the latent means start.
-        plans: view name -> what it is made of.
+        initial_mean: initial latent means.
+        plans: view name -> its parts.
         n_points: spectral points per mixture.
-        generator: draws the mixture means to start from, and the base draws of views that keep theirs.
-        dimensions: which view sees which latent dimensions; None if all see all.
+        generator: draws the initial means of the mixtures, and the base draws of views that keep theirs.
+        dimensions: which view depends on which latent dimensions; None if every view depends on all.
     """
-    views = [_build_view(name, plan, start.shape[1], n_points, generator) for name, plan in plans.items()]
+    D = initial_mean.shape[1]
+    views = [_build_view(name, plan, D, n_points, generator) for name, plan in plans.items()]
     if dimensions is not None:
         for view in views:
-            view.mixture.see(dimensions.seen_by(view.name))
-    return MultiViewLVM(GaussianLatent(start, defaults.INITIAL_LATENT_STD), views).to(start)
+            view.mixture.use(dimensions.used_by(view.name))
+    return MultiViewLVM(GaussianLatent(initial_mean, defaults.INITIAL_LATENT_STD), views).to(initial_mean)
 
 
 def _build_view(name: str, plan: ViewPlan, D: int, n_points: int, generator: torch.Generator) -> AbstractView:

@@ -1,89 +1,104 @@
-"""A complete Gaussian view on its way through training: its columns, its precision, its blocks of rows."""
+"""What changes of a view during training besides its parameters.
+
+A `ViewState` is immutable: the log evidence returns a new one, and the training loop decides which to keep.
+"""
+
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
-from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, BlockPlan, Target, blocked_log_evidence
+from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, Target
+from mvlvm.evidence.weight_space import ColumnWeights
 from mvlvm.linalg.cuda import Workspace
-from mvlvm.models.compression import Compressed, energy_of
-from mvlvm.models.spectral_mixture import FeatureMap
-from mvlvm.shapes import Scalar
+from mvlvm.linalg.gram import supports_tf32
+from mvlvm.models.compression import Compression, principal_directions, squared_norm
+from mvlvm.models.data import ViewData
 
-# Rows of a block: on a processor its features stay in the cache, on a GPU launches must not matter.
-_ROWS_OF_A_BLOCK = {"cpu": 4096, "cuda": 131072}
-# Products like rows in multiples of this.
-_ALIGNED = 16
-# Numbers that are kept for every feature of a row: the feature itself, and half a tangent.
-_KEPT_PER_FEATURE = 1.5
+# The initial noise variance is not an estimate of the noise of a view, so compression waits until it has been learned.
 _STEPS_TO_LEARN_NOISE = 100
 
 
-class WorkingView:
-    """How the evidence of a view is computed at present.
+@dataclass(frozen=True)
+class ViewState:
+    """Training state of one view that is not a parameter.
 
-    Args:
-        Y: the view, its rows weighed.
-        row_scale: the roots of the rows' weights; None is one.
-        dtype: of its features.
-        share: what may be cut of the view, as a share of the noise's energy; None cuts nothing.
-        memory_budget: bytes that features may take.
-        space: memory for features, which views that take turns may share.
+    Attributes:
+        target: the values whose collapsed evidence is computed, compressed or not; None where entries are missing or
+            the likelihood is not Gaussian.
+        compression: of which `target` is a truncation; None if views are not compressed.
+        n_kept: number of leading directions in `target`.
+        exact: whether everything that is divided by the noise variance is float64.
+        imputed: current values of a Gaussian view with missing entries, the variational means in their places.
+        weights: q(weights) of a view that is not Gaussian; None before the first step.
+        memory_budget: bytes that features may take during a step.
+        workspace: scratch memory with undefined contents, shared by views whose evidences are computed in turn.
     """
 
-    def __init__(
-        self,
-        Y: Float[Tensor, "N M"],
-        row_scale: Float[Tensor, " N"] | None,
-        *,
-        dtype: torch.dtype,
-        share: float | None = None,
-        memory_budget: float = defaults.MEMORY_BUDGET,
-        space: Workspace | None = None,
-    ) -> None:
-        scale = None if row_scale is None else row_scale.to(dtype)
-        self._whole = Target(Y, Y.shape[1], energy_of(Y), 0.0, scale)
-        self._compressed = None if share is None else Compressed(Y, share=share, dtype=dtype, row_scale=scale)
-        self._memory_budget = memory_budget
-        self._exact, self._space = True, space or Workspace()
+    target: Target | None = None
+    compression: Compression | None = None
+    n_kept: int = 0
+    exact: bool = True
+    imputed: Float[Tensor, "R M"] | None = None
+    weights: ColumnWeights | None = None
+    memory_budget: float = defaults.MEMORY_BUDGET
+    workspace: Workspace = field(default_factory=Workspace, repr=False, compare=False)
 
     @property
-    def target(self) -> Target:
-        """The view as its evidence takes it."""
-        return self._whole if self._compressed is None else self._compressed.target
+    def graph_key(self) -> tuple[int, bool] | None:
+        """What a recorded CUDA step depends on; None if steps cannot be recorded because the state changes in each."""
+        return None if self.target is None else (self.target.Y.shape[1], self.exact)
 
-    @property
-    def setting(self) -> tuple[int, bool]:
-        """What a recorded step has taken for granted: columns, and whether the noise is small."""
-        return self.target.Y.shape[1], self._exact
+    def released(self) -> "ViewState":
+        """Return the state without the compressed view and scratch memory, which are not needed after training."""
+        return ViewState(imputed=self.imputed, weights=self.weights)
 
-    def settle(self, noise_variance: float, n_steps: int) -> None:
-        """Choose columns and precision for the steps to come.
 
-        Args:
-            noise_variance: as it is now.
-            n_steps: steps of training so far; what the noise starts at says nothing about the view.
-        """
-        self._exact = noise_variance < FLOAT64_NOISE_THRESHOLD
-        if self._compressed is not None:
-            self._compressed.round_as(coarse=not self._exact)
-            if n_steps >= _STEPS_TO_LEARN_NOISE:
-                self._compressed.cut(noise_variance)
+def initial_gaussian_state(
+    data: ViewData,
+    *,
+    dtype: torch.dtype,
+    max_energy_share: float | None,
+    memory_budget: float,
+    workspace: Workspace | None,
+) -> ViewState:
+    """Return the state of a Gaussian view before training.
 
-    def log_evidence(self, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar) -> Scalar:
-        """Give the log evidence of the view given latents and a feature map."""
-        target, frequencies = self.target, features.frequencies()
-        n_features = 2 * len(frequencies.amplitude)
-        if n_features < len(X):
-            return blocked_log_evidence(target, X, frequencies, noise_variance, self._plan(X, n_features))
-        Phi = features(X) if target.row_scale is None else features(X) * target.row_scale[:, None]
-        cut = TruncatedColumns(target.n_columns - target.Y.shape[1], target.truncated_energy)
-        return log_evidence(target.Y, Phi, noise_variance, cut)
+    Args:
+        data: the observations.
+        dtype: precision of the features.
+        max_energy_share: energy that compression may remove, as a share of the noise's; None for no compression.
+        memory_budget: bytes that features may take during a step.
+        workspace: scratch memory to share with other views.
+    """
+    state = ViewState(memory_budget=memory_budget, workspace=workspace or Workspace())
+    if data.missing is not None:
+        return replace(state, imputed=data.Y)
+    Y, scale = data.scale_rows(data.Y), data.row_scale
+    scale = None if scale is None else scale.to(dtype)
+    if max_energy_share is None:
+        return replace(state, target=Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale), n_kept=Y.shape[1])
+    compression = Compression(Y, principal_directions(Y, dtype), max_energy_share, dtype, scale)
+    n_kept = compression.expected_n_kept()
+    target = compression.truncate(n_kept, coarse=True)
+    return replace(state, target=target, compression=compression, n_kept=n_kept)
 
-    def _plan(self, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:
-        n_blocks = -(-len(X) // _ROWS_OF_A_BLOCK[X.device.type])
-        to_keep = _KEPT_PER_FEATURE * n_features * len(X) * X.element_size()
-        n_rows = _ALIGNED * -(-len(X) // (n_blocks * _ALIGNED))
-        return BlockPlan(n_rows, keep=to_keep <= self._memory_budget, exact=self._exact, space=self._space)
+
+def refresh_gaussian_state(state: ViewState, noise_variance: float, n_steps: int) -> ViewState:
+    """Choose the precision and the truncation of the next steps by the current noise variance.
+
+    Args:
+        state: of a Gaussian view without missing entries.
+        noise_variance: its current value.
+        n_steps: number of training steps so far.
+    """
+    exact, compression, target = noise_variance < FLOAT64_NOISE_THRESHOLD, state.compression, state.target
+    if compression is None or target is None:
+        return replace(state, exact=exact)
+    has_learned = n_steps >= _STEPS_TO_LEARN_NOISE
+    n_kept = compression.updated_n_kept(state.n_kept, noise_variance) if has_learned else state.n_kept
+    if n_kept != state.n_kept or (supports_tf32(target.Y) and target.on_grid == exact):
+        target = compression.truncate(n_kept, coarse=not exact)
+    return replace(state, target=target, n_kept=n_kept, exact=exact)

@@ -1,1 +1,1 @@
-"""The loop and what belongs to it; nothing here knows a model."""
+"""The training loop: Adam with a learning-rate schedule, CUDA graphs, and the history of a run."""

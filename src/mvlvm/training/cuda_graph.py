@@ -1,12 +1,13 @@
-"""Steps that a GPU records once and then repeats by itself (CUDA graphs).
+"""CUDA graphs: optimisation steps that a GPU records once and then replays.
 
-A step is some hundred small kernels, and starting them one by one takes longer than running them. A recorded step
-starts as one. Its draws differ at every repetition, because the generator is registered with the graph; its learning
-rate comes from a table in the GPU's memory, and its bound goes to another one, which is read after every run of steps.
+A step consists of several hundred small kernels, and launching them one by one takes longer than running them. A
+recorded step is launched as a whole. Its draws differ at every replay, because the generator is registered with the
+graph; its learning rate comes from a table in GPU memory, and its bound is written to another one, which is read after
+every run of steps.
 
-A recording takes for granted what was decided when it was made: how many columns a view was cut to, and whether its
-noise is small. When that changes, the step is recorded anew. What cannot be recorded, or fails while nobody looks, is
-done one step at a time, from the last parameters that were good.
+A recording depends on decisions made before it: the number of columns that a view was truncated to, and the precision
+that its noise requires (`graph_key`). When these change, the step is recorded again. Steps that cannot be recorded, or
+whose bound is not finite, are taken one at a time from the last good parameters.
 """
 
 import warnings
@@ -15,14 +16,14 @@ from collections.abc import Hashable, Sequence
 import torch
 from torch import Tensor
 
-from mvlvm.training.steps import EagerSteps, Taken
+from mvlvm.training.steps import EagerSteps, StepRecord
 
-# Steps that are taken one by one before a recording, in which libraries set themselves up.
+# Steps that are taken one by one before a recording, during which libraries initialise themselves.
 _WARM_UP = 3
 
 
 class RecordedSteps:
-    """Runs of steps without the processor.
+    """Runs of steps that are replayed without the CPU.
 
     Args:
         eager: takes steps one by one, on a GPU.
@@ -32,92 +33,94 @@ class RecordedSteps:
         self.eager = eager
         self._can_record = True
         self._graph: torch.cuda.CUDAGraph | None = None
-        self._recorded_setting: Hashable | None = None
+        self._recorded_key: Hashable | None = None
         self._names: list[str] = []
-        # a generator that took part in a recording which failed is of no use any more, so it has one of its own
-        self._generator = torch.Generator(eager.generator.device)
-        self._rates = torch.tensor(eager.learning_rates, device=eager.generator.device)
+        # a generator that took part in a failed recording cannot be used again, so recordings have a separate one
+        self._generator = torch.Generator(eager.state.generator.device)
+        self._rates = torch.tensor(eager.learning_rates, device=eager.state.generator.device)
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
-        self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps by numbers: the bound, and its parts
+        self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps x (bound and its parts)
 
-    def cool(self) -> None:
-        """Let the learning rate fall from now on; a recording reads it from the same table."""
-        self.eager.cool()
+    def start_decay(self) -> None:
+        """Let the learning rate decay from now on; a recording reads it from the same table."""
+        self.eager.start_decay()
         self._rates.copy_(torch.tensor(self.eager.learning_rates))
 
-    def take(self, n_steps: int, setting: Hashable | None) -> Sequence[Taken]:
-        """Take some steps, at most so many; none if a recording had to be given up.
+    def take(self, n_steps: int, graph_key: Hashable | None) -> Sequence[StepRecord]:
+        """Take at most `n_steps` steps; none if a replay had to be undone.
 
         Args:
-            n_steps: the most to take.
-            setting: all that a recorded step takes for granted; None if it cannot be recorded.
+            n_steps: maximum number of steps.
+            graph_key: what a recorded step depends on; None if it cannot be recorded.
 
         Raises:
-            NumericalError: the bound is no longer finite.
+            NumericalError: the bound is not finite.
         """
-        if setting is not None and self._can_record and self.eager.n_taken >= _WARM_UP and self._is_recorded(setting):
-            return self._repeat(n_steps)
-        taken = self.eager.take(1, setting)
+        warm = self.eager.state.step >= _WARM_UP
+        if graph_key is not None and self._can_record and warm and self._is_recorded(graph_key):
+            return self._replay(n_steps)
+        taken = self.eager.take(1, graph_key)
         self._names = list(taken[0].parts)
         return taken
 
-    def _repeat(self, n_steps: int) -> Sequence[Taken]:
-        """Repeat the recorded step, and go back to where it was if a bound is not finite."""
+    def _replay(self, n_steps: int) -> Sequence[StepRecord]:
+        """Replay the recorded step; restore the state before if a bound is not finite."""
         assert self._graph is not None
-        first, before = self.eager.n_taken, self.eager.seconds
-        good = [tensor.clone() for tensor in self._state()]
+        first, before = self.eager.state.step, self.eager.seconds
+        good = [tensor.clone() for tensor in self._tensors()]
         self._step.fill_(first)
         for _ in range(n_steps):
             self._graph.replay()
         rows = self._bounds[first : first + n_steps].cpu()
         if not torch.isfinite(rows).all():
-            for tensor, value in zip(self._state(), good, strict=True):
+            for tensor, value in zip(self._tensors(), good, strict=True):
                 tensor.copy_(value)
             self._can_record = False
             return []
-        self.eager.n_taken += n_steps
+        self.eager.state.step += n_steps
         each = (self.eager.seconds - before) / n_steps
         return [
-            Taken(
+            StepRecord(
                 bound, dict(zip(self._names, parts, strict=True)), before + each * (k + 1),
                 self.eager.learning_rates[first + k],
             )
             for k, (bound, *parts) in enumerate(rows.tolist())
         ]  # fmt: skip
 
-    def _state(self) -> list[Tensor]:
-        """Give everything that a step changes."""
-        of_optimiser = [value for state in self.eager.optimiser.state.values() for value in state.values()]
-        return [parameter.detach() for parameter in self.eager.parameters] + of_optimiser
+    def _tensors(self) -> list[Tensor]:
+        """Return all tensors that a step changes: parameters, and moments of the optimiser."""
+        state = self.eager.state
+        moments = [value for moments in state.optimizer.state.values() for value in moments.values()]
+        return [parameter.detach() for parameter in state.parameters] + moments
 
-    def _is_recorded(self, setting: Hashable) -> bool:
-        """Record the step if what it takes for granted has changed; tell whether there is a recording."""
-        if setting != self._recorded_setting:
+    def _is_recorded(self, graph_key: Hashable) -> bool:
+        """Record the step if what it depends on has changed; return whether there is a recording."""
+        if graph_key != self._recorded_key:
             try:
-                self._graph, self._recorded_setting = self._record(), setting
+                self._graph, self._recorded_key = self._record(), graph_key
             except RuntimeError as reason:  # what torch raises for an operation that cannot be recorded
                 self._graph, self._can_record = None, False
                 warnings.warn(
                     f"Steps cannot be recorded on this GPU ({str(reason).splitlines()[0]}). They are taken one by one, "
-                    "which gives the same results and takes longer.",
+                    "which gives the same results but takes longer.",
                     RuntimeWarning,
                     stacklevel=2,
                 )
         return self._can_record
 
     def _record(self) -> torch.cuda.CUDAGraph:
-        if self._recorded_setting is None:
-            self._generator.set_state(self.eager.generator.get_state())
-        self._graph = None  # its memory is free for the new one
+        if self._recorded_key is None:
+            self._generator.set_state(self.eager.state.generator.get_state())
+        self._graph = None  # release its memory for the new one
         if not len(self._bounds):
             self._bounds = self._bounds.new_zeros((len(self._rates), 1 + len(self._names)))
-        graph, rate = torch.cuda.CUDAGraph(), self.eager.rate
-        assert rate is not None  # steps on a GPU have one
+        graph, optimizer = torch.cuda.CUDAGraph(), self.eager.state.optimizer
+        rate = optimizer.param_groups[0]["lr"]
         graph.register_generator_state(self._generator)
-        self.eager.optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
             rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
-            bound = self.eager.raise_bound(self._generator)
+            bound = self.eager.ascend(self._generator)
             row = torch.stack([bound.value, *bound.parts().values()]).detach().double()
             self._bounds.index_copy_(0, self._step, row[None])
             self._step.add_(1)

@@ -1,4 +1,4 @@
-"""What happened during training."""
+"""The history of a training run."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,11 +16,16 @@ class StopReason(StrEnum):
 
 @dataclass
 class History:
-    """The course of the bound, one entry per step, and how it ended.
+    """The bound and its parts at every step, and why training ended.
 
     Attributes:
-        last_rise: by how much the mean bound rose, before the learning rate fell, from the last but one window of steps
-            to the last; infinite where there were too few steps to tell.
+        bound: the objective at every step.
+        parts: name -> the parts of the objective at every step.
+        seconds: time since the first step began.
+        learning_rate: of every step.
+        stop_reason: why training ended.
+        last_rise: increase of the mean bound over the last two windows of steps at the full learning rate; infinite
+            if there were too few steps to tell.
     """
 
     bound: list[float] = field(default_factory=list)
@@ -38,8 +43,8 @@ class History:
         for name, value in parts.items():
             self.parts.setdefault(name, []).append(value)
 
-    def go_on(self, later: "History") -> None:
-        """Append a run that went on where this one had ended."""
+    def extend(self, later: "History") -> None:
+        """Append a run that continued this one."""
         before = self.seconds[-1] if self.seconds else 0.0
         for step, bound in enumerate(later.bound):
             parts = {name: values[step] for name, values in later.parts.items()}
@@ -49,6 +54,6 @@ class History:
         self.stop_reason, self.last_rise = later.stop_reason, later.last_rise
 
     def as_arrays(self) -> dict[str, np.ndarray]:
-        """Give every column as an array, by name."""
+        """Return column name -> array over steps."""
         columns = {"objective": self.bound, **self.parts, "seconds": self.seconds, "learning_rate": self.learning_rate}
         return {name: np.asarray(values, dtype=float) for name, values in columns.items()}

@@ -1,85 +1,85 @@
-"""The training loop. It knows no model: only parameters, and a bound to raise."""
+"""The training loop. It is independent of the model: it knows parameters, and a bound to maximise."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-
-import torch
-from torch import nn
+from collections.abc import Callable, Hashable, Sequence
 
 from mvlvm.training.cuda_graph import RecordedSteps
 from mvlvm.training.history import History, StopReason
-from mvlvm.training.progress import Watch, silent
+from mvlvm.training.progress import Callback, silent
 from mvlvm.training.schedule import TrainConfig, rise_between_windows
-from mvlvm.training.steps import EagerSteps, Objective
+from mvlvm.training.steps import EagerSteps, Objective, TrainState, ViewStates
 
-# Steps that are taken before anything is decided anew.
-_RUN = 50
+# Number of steps between two refreshes of the views' states.
+_REFRESH_EVERY = 50
 
-Settle = Callable[[int], Hashable | None]
+# From the views' states and the number of steps so far to the states for the next steps, and what a recorded CUDA step
+# depends on (None if steps cannot be recorded).
+Refresh = Callable[[ViewStates, int], tuple[ViewStates, Hashable | None]]
 
 
-def _nothing_to_settle(n_steps: int) -> None:
-    """Decide nothing, and let no step be recorded."""
+def keep_states(view_states: ViewStates, n_steps: int) -> tuple[ViewStates, None]:
+    """Return the states as they are, and record no steps."""
+    return view_states, None
 
 
 def train(
-    parameters: Iterable[nn.Parameter],
+    state: TrainState,
     objective: Objective,
     config: TrainConfig,
-    generator: torch.Generator,
     *,
-    watch: Watch = silent,
-    settle: Settle = _nothing_to_settle,
-) -> History:
-    """Raise a stochastic bound with Adam until it is flat, then let the learning rate fall.
+    callback: Callback = silent,
+    refresh: Refresh = keep_states,
+) -> TrainState:
+    """Maximise a stochastic bound with Adam at a constant learning rate until it converges, then decay the rate.
 
-    The rate is held until the bound is flat, or there are just enough steps left for it to fall along a cosine to a
-    twentieth. An interrupt (Ctrl-C) ends the loop and keeps what was learned so far.
+    The decay begins when the bound has converged, or when just enough steps are left for it. An interrupt (Ctrl-C) ends
+    the loop and keeps the current parameters.
 
     Args:
-        parameters: what is learned.
+        state: the state to start from; it is updated in place.
         objective: the bound.
-        config: how to train.
-        generator: source of draws, on the device of the parameters.
-        watch: is told every step, or every run of steps, and its bound.
-        settle: is called before every run of steps with the number of steps so far, to decide what is decided only now
-            and then; gives what steps take for granted until then, or None if a GPU cannot record them.
+        config: the settings.
+        callback: called after every step, or every run of recorded steps, with the step and its bound.
+        refresh: called every fifty steps, to make decisions that need not be made in every step.
+
+    Returns:
+        The same state after training.
 
     Raises:
-        NumericalError: the bound is no longer finite.
+        NumericalError: the bound is not finite.
     """
-    eager = EagerSteps(parameters, objective, config, generator)
-    steps = RecordedSteps(eager) if generator.device.type == "cuda" else eager
-    history, setting, settled_for = History(), None, 0
-    held, last = config.most_held, config.max_iter
+    eager = EagerSteps(state, objective, config)
+    steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
+    history, graph_key, refresh_at = state.history, None, 0
+    n_constant, last = config.max_constant_steps, config.max_iter
     try:
-        while len(history.bound) < last:
-            n_taken = len(history.bound)
-            if n_taken == settled_for:
-                setting, settled_for = settle(n_taken), n_taken + _RUN
-            ends = (settled_for, n_taken + config.window - n_taken % config.window, last)
-            for taken in steps.take(min(ends) - n_taken, setting):
+        while state.step < last:
+            if state.step == refresh_at:
+                state.view_states, graph_key = refresh(state.view_states, state.step)
+                refresh_at = state.step + _REFRESH_EVERY
+            ends = (refresh_at, state.step + config.window - state.step % config.window, last)
+            for record in steps.take(min(ends) - state.step, graph_key):
                 history.record(
-                    taken.bound, taken.parts, seconds=taken.seconds, learning_rate=taken.learning_rate
+                    record.bound, record.parts, seconds=record.seconds, learning_rate=record.learning_rate
                 )  # fmt: skip
-                watch(len(history.bound), taken.bound)
-            if len(history.bound) < held and _is_flat(history, config):
+                callback(len(history.bound), record.bound)
+            if state.step < n_constant and _has_converged(history, config):
                 history.stop_reason = StopReason.CONVERGED
-                steps.cool()
-                held = len(history.bound)
-                last = held + config.n_cooling
+                steps.start_decay()
+                n_constant = state.step
+                last = n_constant + config.n_decay_steps
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
-    history.last_rise = _last_rise(history.bound[:held], config)
-    return history
+    history.last_rise = _last_rise(history.bound[:n_constant], config)
+    return state
 
 
-def _is_flat(history: History, config: TrainConfig) -> bool:
-    """Judge at the end of every window whether the bound has stopped rising."""
+def _has_converged(history: History, config: TrainConfig) -> bool:
+    """Check for convergence at the end of every window of steps."""
     if config.tol == 0 or len(history.bound) % config.window != 0:
         return False
     return rise_between_windows(history.bound, config.window) < config.tol
 
 
 def _last_rise(bounds: Sequence[float], config: TrainConfig) -> float:
-    """Give the rise over the last window; a run of less than two windows is judged by its halves."""
+    """Return the increase over the last window; of a run of less than two windows, over its second half."""
     return rise_between_windows(bounds, min(config.window, len(bounds) // 2))

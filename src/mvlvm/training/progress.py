@@ -1,4 +1,4 @@
-"""Showing how far a long computation is."""
+"""Progress bars of long computations."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-Watch = Callable[[int, float], None]
+# Called with a step and its bound.
+Callback = Callable[[int, float], None]
 
 
 def silent(step: int, bound: float) -> None:
@@ -21,8 +22,8 @@ def silent(step: int, bound: float) -> None:
 
 
 @contextmanager
-def progress_bar(total: int, title: str) -> Iterator[Watch]:
-    """Show a bar with the step and the bound while the block runs."""
+def progress_bar(total: int, title: str) -> Iterator[Callback]:
+    """Show a progress bar with the step and the bound while the block runs."""
     with Progress(*_columns(), TextColumn("bound {task.fields[bound]:.4g}")) as bar:
         task = bar.add_task(title, total=total, bound=float("nan"))
         yield lambda step, bound: bar.update(task, completed=step, bound=bound)
@@ -30,7 +31,7 @@ def progress_bar(total: int, title: str) -> Iterator[Watch]:
 
 @contextmanager
 def row_bar(total: int, title: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar of rows while the block runs; it is told how many more are done."""
+    """Show a progress bar of rows while the block runs; the callback takes the number of rows just completed."""
     with Progress(*_columns()) as bar:
         task = bar.add_task(title, total=total)
         yield lambda n_rows: bar.advance(task, n_rows)

@@ -1,12 +1,8 @@
-"""How to train.
+"""The learning-rate schedule (constant, then cosine decay) and the stopping rule.
 
-How long steps are: all the same until the bound is flat, then shorter and shorter.
-
-At a rate that is held, the bound of a stochastic optimiser ends in a plateau; there it can be seen that nothing more is
-learned. It still rises when the rate falls, because the parameters no longer shake, by an amount that no longer needs
-to be waited for. A rate that falls from the first step on mixes the two, and leaves no plateau to stop at.
-
-When a bound is flat.
+At a constant learning rate the bound of a stochastic optimiser reaches a plateau, at which convergence can be judged.
+When the rate then decays, the bound still rises because gradient noise averages out; no convergence check is needed for
+this gain. A rate that decays from the first step would mix the two and leave no plateau to stop at.
 """
 
 import math
@@ -16,18 +12,22 @@ from statistics import fmean
 
 from mvlvm import defaults
 
+# Averages over shorter windows are dominated by noise.
+_MIN_WINDOW = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The settings of the loop.
+    """Settings of the training loop.
 
     Args:
-        max_iter: the most steps to take, the paper's T.
-        learning_rate: of Adam, until it falls.
-        tol: the bound is flat when it rises by less than this from one window of steps to the next; zero is never flat.
+        max_iter: maximum number of steps, the paper's T.
+        learning_rate: of Adam, before the decay.
+        tol: the bound has converged when its mean over a window of steps exceeds that of the window before by less than
+            this; zero disables the check.
         betas: of Adam.
-        window: steps over which the bound is averaged before it is compared.
-        cooling: steps over which the learning rate falls at the end.
+        window: number of steps over which the bound is averaged.
+        cooling: number of steps of the learning-rate decay.
     """
 
     max_iter: int = defaults.MAX_ITER
@@ -38,41 +38,38 @@ class TrainConfig:
     cooling: int = defaults.DECAY_STEPS
 
     @property
-    def n_cooling(self) -> int:
-        """Steps of cooling: no more than half of all."""
+    def n_decay_steps(self) -> int:
+        """The number of steps of the decay: at most half of all."""
         return min(self.cooling, self.max_iter // 2)
 
     @property
-    def most_held(self) -> int:
-        """The most steps at the full learning rate."""
-        return self.max_iter - self.n_cooling
+    def max_constant_steps(self) -> int:
+        """The maximum number of steps at the full learning rate."""
+        return self.max_iter - self.n_decay_steps
 
 
-def learning_rates(config: TrainConfig, cool_from: int) -> list[float]:
-    """Give the rate of every step up to the last there may be.
+def learning_rates(config: TrainConfig, decay_from: int) -> list[float]:
+    """Return the learning rate of every step up to `max_iter`.
 
     Args:
-        config: the rate, and over how many steps it falls.
-        cool_from: the first step at which it falls.
+        config: the rate, and the number of steps of its decay.
+        decay_from: the first step of the decay.
     """
-    progress = [(step - cool_from) / max(1, config.n_cooling) for step in range(config.max_iter)]
+    progress = [(step - decay_from) / max(1, config.n_decay_steps) for step in range(config.max_iter)]
     return [config.learning_rate * cosine_decay(min(1.0, max(0.0, part))) for part in progress]
 
 
 def cosine_decay(progress: float) -> float:
-    """Give the share of the learning rate that is left after a share `progress` of cooling."""
+    """Return the factor of the learning rate after a fraction `progress` of the decay."""
     last = defaults.FINAL_LEARNING_RATE_FRACTION
     return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-_SHORTEST_WINDOW = 2
-
-
 def rise_between_windows(bounds: Sequence[float], window: int) -> float:
-    """Compare the mean bound of the last window of steps with that of the window before.
+    """Return the mean bound of the last window of steps minus that of the window before.
 
-    Anything is possible before two windows have passed, and in windows too short to average out their noise.
+    Infinite before two windows have passed, and for windows too short to average out the noise.
     """
-    if window < _SHORTEST_WINDOW or len(bounds) < 2 * window:
+    if window < _MIN_WINDOW or len(bounds) < 2 * window:
         return math.inf
     return fmean(bounds[-window:]) - fmean(bounds[-2 * window : -window])

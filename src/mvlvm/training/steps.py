@@ -1,37 +1,62 @@
-"""Taking steps of Adam, one at a time."""
+"""The state of a training run, and optimisation steps taken one at a time."""
 
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from mvlvm.errors import NumericalError
+from mvlvm.training.history import History
 from mvlvm.training.schedule import TrainConfig, learning_rates
 
 
 @runtime_checkable
 class Bound(Protocol):
-    """What the loop raises: a scalar, with named parts for the history."""
+    """The objective: a scalar to maximise, with named parts for the history."""
 
     @property
     def value(self) -> Tensor:
-        """The number to raise."""
+        """The scalar to maximise."""
         ...
 
     def parts(self) -> dict[str, Tensor]:
-        """Give what the number is made of."""
+        """Return the parts of the objective by name."""
         ...
 
 
-# From a source of draws to an estimate of the bound.
-Objective = Callable[[torch.Generator], Bound]
+# States of the views that are not parameters; the loop passes them on without looking inside.
+ViewStates = tuple[Any, ...]
+# From the views' states and a source of draws to an estimate of the bound and the states after the step.
+Objective = Callable[[ViewStates, torch.Generator], tuple[Bound, ViewStates]]
 
 
-class Taken(NamedTuple):
-    """A step that was taken: the bound before it, what it is made of, and seconds since the first step began."""
+@dataclass
+class TrainState:
+    """Everything that changes during training. It is owned by the training loop, and updated in place.
+
+    Attributes:
+        parameters: the parameters to learn.
+        optimizer: Adam, with its moments.
+        generator: source of all draws, on the device of the parameters.
+        view_states: the views' states that are not parameters.
+        step: number of steps taken.
+        history: of the bound.
+    """
+
+    parameters: list[nn.Parameter]
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+    view_states: ViewStates = ()
+    step: int = 0
+    history: History = field(default_factory=History)
+
+
+class StepRecord(NamedTuple):
+    """One step: the bound before it, its parts, the time since the first step began, and the learning rate."""
 
     bound: float
     parts: dict[str, float]
@@ -39,67 +64,79 @@ class Taken(NamedTuple):
     learning_rate: float
 
 
-class EagerSteps:
-    """Steps that are looked at one by one.
+def init_train_state(
+    parameters: Iterable[nn.Parameter],
+    config: TrainConfig,
+    generator: torch.Generator,
+    view_states: ViewStates = (),
+) -> TrainState:
+    """Return the state before the first step, with a new optimiser.
 
     Args:
-        parameters: what is learned.
+        parameters: the parameters to learn.
+        config: learning rate and betas of Adam.
+        generator: source of all draws.
+        view_states: the views' initial states.
+    """
+    learned = list(parameters)
+    on_gpu = learned[0].is_cuda
+    # a GPU reads the rate from its own memory, where a recorded step can change it
+    rate = torch.tensor(config.learning_rate, device=learned[0].device) if on_gpu else config.learning_rate
+    optimizer = torch.optim.Adam(learned, lr=rate, betas=config.betas, fused=True, capturable=on_gpu)
+    return TrainState(learned, optimizer, generator, view_states)
+
+
+class EagerSteps:
+    """Steps that are taken and checked one by one.
+
+    Args:
+        state: the training state, which every step updates.
         objective: the bound.
-        config: learning rate, and when and over how many steps it falls.
-        generator: source of draws.
+        config: the learning-rate schedule.
 
     Attributes:
-        n_taken: steps taken so far.
-        config: the same.
         learning_rates: of all steps, as far as is known.
     """
 
-    def __init__(
-        self, parameters: Iterable[nn.Parameter], objective: Objective, config: TrainConfig, generator: torch.Generator
-    ) -> None:
-        self.parameters, self.objective, self.generator = list(parameters), objective, generator
-        self.config, self.learning_rates = config, learning_rates(config, config.most_held)
-        on_gpu = self.parameters[0].is_cuda
-        # a GPU reads the rate from its own memory, where a recorded step can change it
-        self.rate = torch.tensor(config.learning_rate, device=self.parameters[0].device) if on_gpu else None
-        self.optimiser = torch.optim.Adam(
-            self.parameters, lr=config.learning_rate if self.rate is None else self.rate, betas=config.betas,
-            fused=True, capturable=on_gpu,
-        )  # fmt: skip
-        self.n_taken, self._start = 0, time.perf_counter()
+    def __init__(self, state: TrainState, objective: Objective, config: TrainConfig) -> None:
+        self.state, self.objective, self.config = state, objective, config
+        self.learning_rates = learning_rates(config, config.max_constant_steps)
+        self._start = time.perf_counter()
 
     @property
     def seconds(self) -> float:
         """Time since the first step began."""
         return time.perf_counter() - self._start
 
-    def cool(self) -> None:
-        """Let the learning rate fall from now on."""
-        self.learning_rates = learning_rates(self.config, self.n_taken)
+    def start_decay(self) -> None:
+        """Let the learning rate decay from now on."""
+        self.learning_rates = learning_rates(self.config, self.state.step)
 
-    def take(self, n_steps: int, setting: Hashable | None = None) -> Sequence[Taken]:
-        """Take one step, whatever was asked for, so that it can be shown and interrupted.
+    def take(self, n_steps: int, graph_key: Hashable | None = None) -> Sequence[StepRecord]:
+        """Take one step, however many are requested, so that it can be shown and interrupted.
 
         Raises:
-            NumericalError: the bound is no longer finite.
+            NumericalError: the bound is not finite.
         """
-        learning_rate = self.learning_rates[self.n_taken]
-        if self.rate is not None:
-            self.rate.fill_(learning_rate)
-        for group in self.optimiser.param_groups if self.rate is None else []:
-            group["lr"] = learning_rate
-        bound = self.raise_bound(self.generator)
-        value = _finite(bound.value.item(), self.n_taken)
-        self.n_taken += 1
+        learning_rate = self.learning_rates[self.state.step]
+        for group in self.state.optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(learning_rate)
+            else:
+                group["lr"] = learning_rate
+        bound = self.ascend(self.state.generator)
+        value = _finite(bound.value.item(), self.state.step)
+        self.state.step += 1
         parts = {name: part.item() for name, part in bound.parts().items()}
-        return [Taken(value, parts, self.seconds, learning_rate)]
+        return [StepRecord(value, parts, self.seconds, learning_rate)]
 
-    def raise_bound(self, generator: torch.Generator) -> Bound:
-        """Estimate the bound from draws of a generator, and move the parameters up its slope."""
-        self.optimiser.zero_grad(set_to_none=True)
-        bound = self.objective(generator)
+    def ascend(self, generator: torch.Generator) -> Bound:
+        """Estimate the bound with draws of a generator, and update parameters and view states."""
+        state = self.state
+        state.optimizer.zero_grad(set_to_none=True)
+        bound, state.view_states = self.objective(state.view_states, generator)
         (-bound.value).backward()
-        self.optimiser.step()
+        state.optimizer.step()
         return bound
 
 

@@ -1,0 +1,28 @@
+"""Log evidences of single views, with their states kept where a test can see them."""
+
+import torch
+
+from mvlvm.models.data import ViewData
+
+
+def initial_state(view, data, *, dtype=torch.float64):
+    return view.init_state(data, dtype=dtype)
+
+
+def evaluate(view, data, X, generator, *, state=None, n_steps=1):
+    """The log evidence and the state after some steps, each from the state of the one before."""
+    state = initial_state(view, data, dtype=X.dtype) if state is None else state
+    for _ in range(n_steps):
+        value, state = view.log_evidence(data, state, X, generator)
+    return value, state
+
+
+def log_evidence(view, Y, X, generator, sample_weight=None):
+    """The log evidence of an array with NaN for missing entries, from the initial state."""
+    return evaluate(view, ViewData.from_array(Y, sample_weight), X, generator)[0]
+
+
+def infer_weights(view, latent, Y, generator, *, n_latent_draws=1, sample_weight=None):
+    data = ViewData.from_array(Y, sample_weight)
+    state = initial_state(view, data, dtype=latent.mean.dtype)
+    return view.infer_weights(latent, data, state, n_latent_draws=n_latent_draws, generator=generator)
