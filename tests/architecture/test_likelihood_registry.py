@@ -14,12 +14,12 @@ FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURC
 
 
 def docstrings(tree):
-    """Return the constants that are docstrings, or strings in statements of their own."""
+    """Return the ids of constants that are expression statements, such as docstrings."""
     return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
 def public_defaults(tree):
-    """Return the constants that are default values of public functions and constructors."""
+    """Return the ids of constants that are default values of public functions and constructors."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     public = [node for node in functions if not node.name.startswith("_") or node.name == "__init__"]
     return {id(value) for node in public for value in [*node.args.defaults, *node.args.kw_defaults]}

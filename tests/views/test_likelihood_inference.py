@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from mvlvm import ViewError, datasets
+from mvlvm import ViewError, datasets, views
 from mvlvm.datasets.loader import REGISTRY
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.views import as_views
@@ -293,3 +293,9 @@ def test_an_unknown_likelihood_is_rejected_with_the_known_ones(asked):
 def test_a_dict_of_likelihoods_must_name_every_view():
     with pytest.raises(ValueError, match="likelihood as a dict needs one entry per view. Got no value for 'real'"):
         resolve_likelihoods({"counts": "poisson", "label": "auto"}, VIEWS)
+
+
+def test_former_public_names_remain_available():
+    assert views.Guess is views.InferredLikelihood
+    assert views.guess_likelihood is views.infer_likelihood
+    assert tuple(LIKELIHOODS) == views.LIKELIHOODS

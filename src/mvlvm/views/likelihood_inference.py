@@ -43,7 +43,7 @@ _OVERDISPERSION = 1.5
 # in at least _MIN_ENTRIES_AT_MAXIMUM entries, and a tail would have more than _MIN_ENTRIES_BEYOND entries beyond it.
 # The maximum of many counts occurs only once or twice.
 _MIN_SCALE_MAXIMUM, _MIN_ENTRIES_AT_MAXIMUM, _MIN_ENTRIES_BEYOND = 4, 10, 8
-# Grey levels and scores: at least this many columns, most of them positive throughout, and less than this fraction of
+# Grey levels and scores: at least this many columns, most of them strictly positive, and less than this fraction of
 # the skewness of a negative binomial.
 _MIN_SCORE_COLUMNS, _MOST, _MAX_RELATIVE_SKEWNESS = 10, 0.5, 0.25
 # Tails are heavy if more than _HEAVY_TAIL_FRACTION of the entries, at least _MIN_OUTLIERS, lie more than
