@@ -28,7 +28,7 @@ def no_data(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def home(no_data, tmp_path):
+def data_home(no_data, tmp_path):
     """Return a data_home with twenty MNIST images, two per digit."""
     folder = tmp_path / "a home"
     folder.mkdir()
@@ -67,9 +67,9 @@ def error_of(*arguments):
 # list
 
 
-def test_list_shows_every_dataset_with_availability_and_views(home, monkeypatch):
+def test_list_shows_every_dataset_with_availability_and_views(data_home, monkeypatch):
     monkeypatch.setattr(np, "load", lambda *args, **kwargs: pytest.fail("a file was read"))
-    output = output_of("list", "--data-home", home)
+    output = output_of("list", "--data-home", data_home)
     states = "built-in|none|local|remote|manual|private"
     for name in datasets.list():
         assert re.search(rf"\b{name} ({states}) {', '.join(find_entry(name).views)}", output), name
@@ -104,9 +104,9 @@ def test_listed_views_match_the_loaded_views(name):
 # show
 
 
-def test_show_prints_the_statistics_of_the_file(home):
-    output = output_of("show", "mnist", "--data-home", home)
-    images = np.load(home / "mnist.npz")["X"]
+def test_show_prints_the_statistics_of_the_file(data_home):
+    output = output_of("show", "mnist", "--data-home", data_home)
+    images = np.load(data_home / "mnist.npz")["X"]
     assert f"image 20 x 784 uint8 {images.min()} to {images.max()} none 28 x 28" in output
     for digit in range(10):
         assert f" {digit}: 2" in output
@@ -115,7 +115,7 @@ def test_show_prints_the_statistics_of_the_file(home):
         assert text in output
     assert 'split all "all", "train" or "test".' in output
     assert "n_samples null size of a random subsample" in output
-    assert f"mnist.npz: {home / 'mnist.npz'}" in output
+    assert f"mnist.npz: {data_home / 'mnist.npz'}" in output
 
 
 def test_show_requires_no_file_for_a_built_in_dataset(no_data):
@@ -161,13 +161,13 @@ def test_show_truncates_no_word_in_a_narrow_terminal(no_data):
     ("options", "rows"),
     [(["split=test"], 5), (['split="train"'], 15), (["n_samples=7"], 7), (["split=test", "n_samples=None"], 5)],
 )
-def test_options_are_passed_to_the_loader(home, options, rows):
+def test_options_are_passed_to_the_loader(data_home, options, rows):
     given = [word for option in options for word in ("--option", option)]
-    assert f"image {rows} x 784" in output_of("show", "mnist", "--data-home", home, *given)
+    assert f"image {rows} x 784" in output_of("show", "mnist", "--data-home", data_home, *given)
 
 
-def test_label_view_can_be_requested(home):
-    output = output_of("show", "mnist", "--data-home", home, "--option", "with_labels_as_view=true")
+def test_label_view_can_be_requested(data_home):
+    output = output_of("show", "mnist", "--data-home", data_home, "--option", "with_labels_as_view=true")
     assert "label 20 x 10 float64 0 to 1" in output
 
 
@@ -215,13 +215,13 @@ def test_unknown_name_suggests_the_closest(no_data, command):
     ],
 )
 @pytest.mark.usefixtures("no_type_checks")
-def test_invalid_option_is_reported_in_one_line(home, option, message):
-    assert error_of("show", "mnist", "--data-home", home, "--option", option).startswith(f"mvlvm: {message}")
+def test_invalid_option_is_reported_in_one_line(data_home, option, message):
+    assert error_of("show", "mnist", "--data-home", data_home, "--option", option).startswith(f"mvlvm: {message}")
 
 
 @pytest.mark.usefixtures("no_type_checks")
-def test_option_of_the_wrong_type_is_named(home):
-    message = error_of("show", "mv-mnist", "--data-home", home, "--option", "angles=90")
+def test_option_of_the_wrong_type_is_named(data_home):
+    message = error_of("show", "mv-mnist", "--data-home", data_home, "--option", "angles=90")
     assert message == "mvlvm: angles must be a list. Got 90."
 
 
@@ -258,21 +258,21 @@ def test_repeated_option_is_rejected(no_data):
     assert message == "mvlvm: --option n_samples was given twice. Specify it once."
 
 
-def test_damaged_file_is_rejected_by_name_and_not_modified(home):
-    whole = (home / "mnist.npz").read_bytes()
-    (home / "mnist.npz").write_bytes(whole[: len(whole) // 2])
-    message = error_of("show", "mnist", "--data-home", home)
-    assert message.startswith(f"mvlvm: {home / 'mnist.npz'} is damaged")
-    assert (home / "mnist.npz").read_bytes() == whole[: len(whole) // 2]
+def test_damaged_file_is_rejected_by_name_and_not_modified(data_home):
+    intact = (data_home / "mnist.npz").read_bytes()
+    (data_home / "mnist.npz").write_bytes(intact[: len(intact) // 2])
+    message = error_of("show", "mnist", "--data-home", data_home)
+    assert message.startswith(f"mvlvm: {data_home / 'mnist.npz'} is damaged")
+    assert (data_home / "mnist.npz").read_bytes() == intact[: len(intact) // 2]
 
 
-def test_unreadable_file_is_reported_in_one_line(home, monkeypatch):
+def test_unreadable_file_is_reported_in_one_line(data_home, monkeypatch):
     def closed(path, mode):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "open", closed)
-    message = error_of("show", "mnist", "--data-home", home)
-    assert message.startswith(f"mvlvm: {home / 'mnist.npz'} cannot be read: Permission denied.")
+    message = error_of("show", "mnist", "--data-home", data_home)
+    assert message.startswith(f"mvlvm: {data_home / 'mnist.npz'} cannot be read: Permission denied.")
 
 
 @pytest.mark.parametrize("command", ["show", "fetch"])
@@ -298,7 +298,7 @@ def test_interrupt_is_reported_in_one_line_with_exit_code_130(no_data, monkeypat
 # fetch
 
 
-def test_fetch_prints_the_paths_of_found_and_downloaded_files(home, monkeypatch):
+def test_fetch_prints_the_paths_of_found_and_downloaded_files(data_home, monkeypatch):
     requested = []
 
     def fetch(file, folder):
@@ -306,16 +306,16 @@ def test_fetch_prints_the_paths_of_found_and_downloaded_files(home, monkeypatch)
         return folder / file
 
     replace_download(monkeypatch, fetch)
-    output = output_of("fetch", "mnist-svhn", "--data-home", home)
-    assert f"svhn_train16k.npz downloaded: {home / 'svhn_train16k.npz'}" in output
-    assert f"mnist.npz found: {home / 'mnist.npz'}" in output
-    assert requested == [("svhn_train16k.npz", home)]
+    output = output_of("fetch", "mnist-svhn", "--data-home", data_home)
+    assert f"svhn_train16k.npz downloaded: {data_home / 'svhn_train16k.npz'}" in output
+    assert f"mnist.npz found: {data_home / 'mnist.npz'}" in output
+    assert requested == [("svhn_train16k.npz", data_home)]
 
 
-def test_long_paths_are_not_wrapped(home):
-    deep = home / ("x" * 120)
+def test_long_paths_are_not_wrapped(data_home):
+    deep = data_home / ("x" * 120)
     deep.mkdir()
-    (deep / "mnist.npz").write_bytes((home / "mnist.npz").read_bytes())
+    (deep / "mnist.npz").write_bytes((data_home / "mnist.npz").read_bytes())
     assert f"mnist.npz found: {deep / 'mnist.npz'}\n" in run("fetch", "mnist", "--data-home", deep).output
 
 
@@ -327,9 +327,9 @@ def test_fetch_of_a_dataset_without_files(no_data, name):
 # figures
 
 
-def test_image_data_get_an_overview_and_a_contact_sheet(home, tmp_path):
+def test_image_data_get_an_overview_and_a_contact_sheet(data_home, tmp_path):
     path = tmp_path / "new folder" / "a.mnist.png"
-    output = output_of("show", "mnist", "--data-home", home, "--plot", path)
+    output = output_of("show", "mnist", "--data-home", data_home, "--plot", path)
     sheet = path.with_name("a.mnist-images.png")
     assert f"missing entries: {path}" in output
     assert f"images: {sheet}" in output
@@ -418,8 +418,8 @@ def test_real_datasets_are_shown_and_plotted(tmp_path, name, words, files):
     assert len(list(tmp_path.iterdir())) == files
 
 
-def test_figures_are_written_for_the_loaded_data(home, tmp_path):
-    data = datasets.load("mnist", data_home=home, split="test")
+def test_figures_are_written_for_the_loaded_data(data_home, tmp_path):
+    data = datasets.load("mnist", data_home=data_home, split="test")
     assert data_report.write_figures(data, tmp_path / "x.svg") == {
         "missing entries": tmp_path / "x.svg", "images": tmp_path / "x-images.svg",
     }  # fmt: skip

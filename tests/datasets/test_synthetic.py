@@ -51,15 +51,6 @@ def test_message_for_an_unknown_kernel_lists_the_known_ones():
         load("s-curve", kernels={"a": "matern"})
 
 
-def test_halves_combine_to_the_original_digits():
-    data = load("digits-halves")
-    from sklearn.datasets import load_digits
-
-    whole = np.concatenate([Y.reshape(-1, 8, 4) for Y in data.views.values()], axis=2)
-    np.testing.assert_array_equal(whole, load_digits().images)
-    np.testing.assert_array_equal(data.labels, load_digits().target)
-
-
 def linear_r2(Z, Y):
     """Return the fraction of the variance of Y explained by a linear regression on Z."""
     Z, Y = Z - Z.mean(axis=0), Y - Y.mean(axis=0)

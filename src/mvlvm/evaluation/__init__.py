@@ -1,4 +1,4 @@
-"""Judging results."""
+"""Evaluation of latents and predictions: alignment with ground truth, calibration and classification accuracy."""
 
 from mvlvm.evaluation.alignment import affine_r2, best_affine_map, gram_correlation
 from mvlvm.evaluation.calibration import Reliability, coverage, log_density, reliability

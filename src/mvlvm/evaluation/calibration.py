@@ -1,10 +1,10 @@
-"""Whether error bars are as wide as they should be.
+"""Calibration of predictive distributions.
 
-A prediction is a normal distribution for every entry: a mean and a standard deviation. Truth, means and standard
-deviations are handed over as views are: matrices or DataFrames, lists or dicts of them, AnnData or MuData. The entries
-of all views count alike. Two kinds of entries are left out: those whose truth is NaN, because it is not known, and
-those that come without a distribution, where the mean or the standard deviation is NaN (a column never observed in
-training) or the standard deviation is zero (a column that was constant in training).
+A prediction is a normal distribution for every entry, given by its mean and standard deviation. The truth, means and
+standard deviations are passed in any form accepted for views: matrices or DataFrames, lists or dicts of them, AnnData
+or MuData. The entries of all views have equal weight. Two kinds of entries are excluded: entries whose truth is NaN,
+and entries without a predictive distribution, for which the mean or standard deviation is NaN (a column that was never
+observed in training) or the standard deviation is zero (a column that was constant in training).
 
 Example:
     >>> from mvlvm import NGMVLVM, plots
@@ -40,13 +40,14 @@ LEVELS = tuple(percent / 100 for percent in (*range(5, 100, 5), 99))
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often the truth fell inside intervals of given probability; it unpacks as (expected, observed).
+    """Observed coverage of central intervals; unpacks as (expected, observed).
 
     Attributes:
-        expected: the probabilities of the central intervals.
-        observed: the share of entries that lie inside; below the expected one, the error bars are too narrow.
-        n_entries: how many entries were counted.
-        n_left_out: how many more are known but came without a distribution.
+        expected: nominal probabilities of the central intervals.
+        observed: fraction of entries inside the intervals; smaller than expected if the standard deviations are too
+            small.
+        n_entries: number of entries evaluated.
+        n_left_out: number of known entries without a predictive distribution, which were excluded.
     """
 
     expected: Float[np.ndarray, " L"]
@@ -60,22 +61,25 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The mean distance of the observed shares from the expected ones."""
+        """Mean absolute difference between observed and expected coverage."""
         return float(np.abs(self.observed - self.expected).mean())
 
 
 def coverage(truth: Any, mean: Any, std: Any, *, level: float = 0.95) -> float:
-    """Give the share of entries inside the central interval of a given probability.
+    """Compute the fraction of entries inside the central interval of a given probability.
 
     Args:
-        truth: what was to be predicted; NaN where it is not known.
-        mean: the predicted means, in the same form.
-        std: the predicted standard deviations, in the same form.
-        level: the probability of the interval.
+        truth: true values; NaN if unknown.
+        mean: predictive means, in the same form.
+        std: predictive standard deviations, in the same form.
+        level: probability of the interval.
+
+    Returns:
+        The observed coverage, between 0 and 1.
 
     Raises:
-        ViewError: the three do not match, or there is no entry to count.
-        ValueError: `level` is no probability.
+        ViewError: The three inputs do not match, or there is no entry to evaluate.
+        ValueError: `level` is not a probability.
 
     Example:
         >>> truth, mean = np.array([[0.3, -2.5], [np.nan, 1.2]]), np.zeros((2, 2))
@@ -87,20 +91,23 @@ def coverage(truth: Any, mean: Any, std: Any, *, level: float = 0.95) -> float:
 
 
 def log_density(truth: Any, mean: Any, std: Any) -> float:
-    r"""Give the mean log density of the truth, in nats per entry; the higher, the better.
+    r"""Compute the mean log predictive density of the truth, in nats per entry; higher is better.
 
     $$ -\tfrac12 \log 2\pi - \log s - \frac{(y - m)^2}{2 s^2}, \qquad \text{averaged over entries} $$
 
-    A density has the unit of one over the data: compare only predictions of the same entries in the same units. It is
-    -inf where a truth is more standard deviations away than floating point can square.
+    The density has the inverse unit of the data, so that only predictions of the same entries in the same units can be
+    compared. It is -inf if the squared standardised residual of an entry overflows.
 
     Args:
-        truth: what was to be predicted, y; NaN where it is not known.
-        mean: the predicted means m, in the same form.
-        std: the predicted standard deviations s, in the same form.
+        truth: true values y; NaN if unknown.
+        mean: predictive means m, in the same form.
+        std: predictive standard deviations s, in the same form.
+
+    Returns:
+        The mean over all entries of all views.
 
     Raises:
-        ViewError: the three do not match, or there is no entry to count.
+        ViewError: The three inputs do not match, or there is no entry to evaluate.
     """
     pooled = _pool(truth, mean, std)
     with np.errstate(over="ignore"):
@@ -110,26 +117,29 @@ def log_density(truth: Any, mean: Any, std: Any) -> float:
 def reliability(
     truth: Any, mean: Any, std: Any, *, levels: Sequence[float] | Float[np.ndarray, " L"] = LEVELS
 ) -> Reliability:
-    """Give the share of entries inside central intervals of several probabilities.
+    """Compute the fraction of entries inside central intervals of several probabilities.
 
     Args:
-        truth: what was to be predicted; NaN where it is not known.
-        mean: the predicted means, in the same form.
-        std: the predicted standard deviations, in the same form.
-        levels: the probabilities of the intervals.
+        truth: true values; NaN if unknown.
+        mean: predictive means, in the same form.
+        std: predictive standard deviations, in the same form.
+        levels: probabilities of the intervals.
+
+    Returns:
+        The reliability curve, with one point per level.
 
     Raises:
-        ViewError: the three do not match, or there is no entry to count.
-        ValueError: there are no levels, or one is no probability.
+        ViewError: The three inputs do not match, or there is no entry to evaluate.
+        ValueError: `levels` is empty or contains a value that is not a probability.
 
     Example:
         >>> curve = reliability([[0.3, -2.5, 1.2]], np.zeros((1, 3)), np.ones((1, 3)), levels=(0.5, 0.9))
         >>> curve.observed.round(3), round(curve.error, 3)
         (array([0.333, 0.667]), 0.2)
     """
-    expected = np.array([check_probability(level, "Every one of levels") for level in np.ravel(levels).tolist()])
+    expected = np.array([check_probability(level, "Every element of levels") for level in np.ravel(levels).tolist()])
     if not len(expected):
-        raise ValueError("levels must hold at least one probability. Got none. Leave it out for 0.05 to 0.99.")
+        raise ValueError("levels must contain at least one probability. Got none. Omit it for 0.05 to 0.99.")
     pooled = _pool(truth, mean, std)
     probability = pooled.central_probability()
     observed = np.array([(probability <= level).mean() for level in expected])
@@ -138,12 +148,12 @@ def reliability(
 
 @dataclass(frozen=True)
 class _Pooled:
-    """The entries of all views whose truth is known and which have a distribution.
+    """Entries of all views with known truth and a predictive distribution.
 
     Attributes:
-        z: residuals in standard deviations, z = (y - m) / s.
+        z: standardised residuals, z = (y - m) / s.
         std: standard deviations.
-        n_left_out: known entries without a distribution.
+        n_left_out: number of known entries without a predictive distribution.
     """
 
     z: Float[np.ndarray, " E"]
@@ -151,7 +161,7 @@ class _Pooled:
     n_left_out: int
 
     def central_probability(self) -> Float[np.ndarray, " E"]:
-        """Give the probability of the central interval that ends at the truth, P(|Z| <= |z|) = erf(|z| / sqrt 2)."""
+        """Return the (E,) probabilities of the intervals that end at the truth, P(|Z| <= |z|) = erf(|z| / sqrt 2)."""
         return erf(np.abs(self.z) / np.sqrt(2))
 
 
@@ -167,49 +177,49 @@ def _pool(truth: Any, mean: Any, std: Any) -> _Pooled:
     y, m, s = np.concatenate([np.empty((3, 0)), *rows], axis=1)
     known = ~np.isnan(y)
     if not known.any():
-        raise ViewError("No entry of truth is known: all are NaN. Give at least one that is not.")
-    counted = known & ~np.isnan(m) & (s > 0)
-    if not counted.any():
+        raise ViewError("All entries of truth are NaN. Provide at least one known entry.")
+    evaluated = known & ~np.isnan(m) & (s > 0)
+    if not evaluated.any():
         raise ViewError(
-            f"None of the {known.sum()} known entries has a distribution: mean or std is NaN there, or std is zero. "
-            "Judge columns that were observed and varied in training."
+            f"None of the {known.sum()} known entries has a predictive distribution: mean or std is NaN, or std is "
+            "zero. Evaluate columns that were observed and not constant in training."
         )
-    with np.errstate(over="ignore"):  # infinitely many standard deviations is near enough
-        return _Pooled((y - m)[counted] / s[counted], s[counted], int((known & ~counted).sum()))
+    with np.errstate(over="ignore"):  # an infinite standardised residual is acceptable
+        return _Pooled((y - m)[evaluated] / s[evaluated], s[evaluated], int((known & ~evaluated).sum()))
 
 
 def _matching_entries(tables: Mapping[str, Any], view: Any) -> Float[np.ndarray, "3 E"]:
-    """Give truth, mean and std of one view in three rows, entry by entry."""
+    """Return the entries of truth, mean and std of one view as the rows of a (3, E) matrix."""
     arrays = {part: as_matrix(f"{view} of {part}", table) for part, table in tables.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{part}: {array.shape}" for part, array in arrays.items())
         raise ViewError(
             f"truth, mean and std of view '{view}' must have the same shape. Got {shapes}. "
-            "Give the same rows and columns in all three."
+            "Provide the same rows and columns in all three."
         )
     _check_labels(tables, view)
     for part, array in arrays.items():
         if np.isinf(array).any():
             raise ViewError(
-                f"View '{view}' of {part} has {np.isinf(array).sum()} infinite entries. Put NaN where nothing is known."
+                f"View '{view}' of {part} has {np.isinf(array).sum()} infinite entries. Use NaN for unknown entries."
             )
     if (arrays["std"] < 0).any():
         raise ViewError(
             f"Standard deviations must not be negative. Got {np.nanmin(arrays['std']):g} in view '{view}' of std. "
-            "Give what predict, impute or reconstruct returned with return_std=True."
+            "Pass the values returned by predict, impute or reconstruct with return_std=True."
         )
     return np.stack([array.ravel() for array in arrays.values()])
 
 
 def _check_forms(containers: Mapping[str, Container]) -> None:
-    """A matrix alone has no name by which it could be found among others."""
+    """Check that all or none of the inputs are single matrices, since a single matrix has no view name."""
     for part in ("mean", "std"):
         if containers[part].single != containers["truth"].single:
             alone, among = ("truth", part) if containers["truth"].single else (part, "truth")
             form = f"a {containers[among]} of views"
             raise ViewError(
-                f"truth, mean and std must have the same form. Got one matrix for {alone} and {form} for {among}. "
-                f"Give the view of {among} that is meant, for example {among}['b'], or {form} for {alone}, too."
+                f"truth, mean and std must have the same form. Got a single matrix for {alone} and {form} for {among}. "
+                f"Select a view of {among}, for example {among}['b'], or pass {form} for {alone}, too."
             )
 
 
@@ -219,23 +229,23 @@ def _check_names(given: Mapping[str, Mapping[Any, Any]]) -> None:
         if set(given[part]) != set(expected):
             raise ViewError(
                 f"truth, mean and std must have the same views. Got {listed(expected)} in truth and "
-                f"{listed(list(given[part]))} in {part}. Give all three with the same names, and leave out "
-                "what only some of them have."
+                f"{listed(list(given[part]))} in {part}. Use the same view names in all three, and omit views that "
+                "only some of them contain."
             )
 
 
 def _check_labels(tables: Mapping[str, Any], view: Any) -> None:
-    """Entries are matched by place; labels that differ say that this would be wrong."""
+    """Check that row and column labels agree, since entries are matched by position."""
     frames = [(part, table) for part, table in tables.items() if is_dataframe(table)]
     for part, frame in frames[1:]:
         first_part, first = frames[0]
         if not (_same_labels(frame.index, first.index) and _same_labels(frame.columns, first.columns)):
             raise ViewError(
-                f"Rows or columns of view '{view}' are labelled otherwise in {part} than in {first_part}. "
-                "Put them in the same order with .loc, or give arrays."
+                f"Row or column labels of view '{view}' differ between {part} and {first_part}. "
+                "Align them with .loc, or pass arrays."
             )
 
 
 def _same_labels(one: Any, other: Any) -> bool:
-    """Labels are the same if a saved model would hold them as the same: its predictions have those."""
+    """Return whether labels agree, also after the conversion to text in saved models, whose predictions have those."""
     return one.equals(other) or json_labels(one) == json_labels(other)

@@ -1,4 +1,4 @@
-"""How well labels can be read off an embedding."""
+"""Cross-validated classification accuracy of embeddings."""
 
 import warnings
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 _FOLDS = 5
 
-# By the names of the paper's tables. All but the first see standardised latents.
+# Keys are the names in the paper's tables. All but KNN standardise the latents.
 CLASSIFIERS: dict[str, Callable[[int], BaseEstimator]] = {
     "KNN": lambda seed: KNeighborsClassifier(1),
     "SVM": lambda seed: make_pipeline(StandardScaler(), SVC(random_state=seed)),
@@ -29,12 +29,15 @@ CLASSIFIERS: dict[str, Callable[[int], BaseEstimator]] = {
 def nearest_neighbour_accuracy(
     embedding: Float[np.ndarray, "N D"], labels: Shaped[np.ndarray, " N"], *, random_state: int = 0
 ) -> float:
-    """Give the five-fold cross-validated accuracy, from 0 to 1, of a 1-nearest-neighbour classifier.
+    """Compute the five-fold cross-validated accuracy of a 1-nearest-neighbour classifier.
 
     Args:
-        embedding: the latents of all rows.
-        labels: the class of every row.
-        random_state: of the shuffling into folds.
+        embedding: latents of all rows.
+        labels: classes of all rows.
+        random_state: seed for shuffling the rows into folds.
+
+    Returns:
+        The mean accuracy over the folds, between 0 and 1.
 
     Example:
         >>> X = np.repeat([[0.0], [9.0]], 10, axis=0) + np.arange(20)[:, None] / 100
@@ -52,25 +55,30 @@ def cross_validated_accuracy(
     most_rows: int | None = None,
     random_state: int = 0,
 ) -> float:
-    """Give the five-fold cross-validated accuracy, from 0 to 1, of a classifier.
+    """Compute the five-fold cross-validated accuracy of a classifier.
 
     Args:
-        embedding: the latents of all rows.
-        labels: the class of every row.
+        embedding: latents of all rows.
+        labels: classes of all rows.
         classifier: "KNN" (one neighbour), "SVM" (Gaussian kernel), "LR" (logistic regression) or "NN" (one hidden layer
-            of 100).
-        most_rows: so many rows are drawn where there are more; None takes all.
-        random_state: of the draw, the shuffling into folds, and the classifier.
+            of 100 units).
+        most_rows: maximum number of rows; a random subset of this size is used if there are more. None uses all rows.
+        random_state: seed for the subset, the folds and the classifier.
+
+    Returns:
+        The mean accuracy over the folds, between 0 and 1.
 
     Raises:
-        ValueError: there is no such classifier.
+        ValueError: The classifier is unknown.
     """
     if classifier not in CLASSIFIERS:
-        raise ValueError(f"There is no classifier {classifier!r}. Known are: {', '.join(CLASSIFIERS)}.")
+        raise ValueError(f"Unknown classifier {classifier!r}. Available classifiers: {', '.join(CLASSIFIERS)}.")
     if most_rows is not None and len(labels) > most_rows:
         rows = np.random.default_rng(random_state).permutation(len(labels))[:most_rows]
         embedding, labels = embedding[rows], labels[rows]
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a network is judged as it is after its steps
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # evaluate the network after its last step, converged or not
         return float(cross_val_score(CLASSIFIERS[classifier](random_state), embedding, labels, cv=folds).mean())

@@ -272,7 +272,7 @@ def test_nonexistent_file(tmp_path):
         read_quadriga(tmp_path)
 
 
-def whole_files(tmp_path):
+def valid_files(tmp_path):
     h = draw()
     for name, compressed in (("plain.mat", False), ("packed.mat", True)):
         scipy.io.savemat(tmp_path / name, {"H": h}, do_compression=compressed)
@@ -283,7 +283,7 @@ def whole_files(tmp_path):
 
 
 def test_truncated_file_is_rejected_by_name(tmp_path):
-    _, paths = whole_files(tmp_path)
+    _, paths = valid_files(tmp_path)
     for path in paths:
         content = path.read_bytes()
         for share in (0.2, 0.5, 0.8, 0.97):
@@ -295,7 +295,7 @@ def test_truncated_file_is_rejected_by_name(tmp_path):
 @pytest.mark.parametrize("name", ["plain.mat", "packed.mat"])
 def test_corrupted_bytes_are_reported_and_the_file_is_not_modified(tmp_path, name):
     # without our checks, SciPy crashes on one in forty uncompressed files and one in a thousand compressed files
-    whole_files(tmp_path)
+    valid_files(tmp_path)
     path, rng, rejected = tmp_path / name, np.random.default_rng(0), 0
     content = path.read_bytes()
     for _ in range(300):
@@ -314,7 +314,7 @@ def test_corrupted_bytes_are_reported_and_the_file_is_not_modified(tmp_path, nam
 
 
 def test_hdf5_without_h5py(tmp_path, monkeypatch):
-    _, paths = whole_files(tmp_path)
+    _, paths = valid_files(tmp_path)
     monkeypatch.setitem(sys.modules, "h5py", None)
     read_quadriga(paths[0])
     for path in paths[2:]:
