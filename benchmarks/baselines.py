@@ -12,8 +12,9 @@ from pathlib import Path
 from baselines_page import METHODS, write_page
 from cells import CellFile
 from experiment import Effort, Experiment, Numbers
-from mvlvm import NGMVLVM, __version__, baselines, datasets
+from mvlvm import NGMVLVM, baselines, datasets
 from mvlvm.evaluation import nearest_neighbour_accuracy
+from mvlvm.records import RESULTS_VERSION
 from running import arguments, run_options, say
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +34,7 @@ EXPERIMENTS = (Experiment("r-mnist", {method: partial(_accuracy, method) for met
 def main(given: Sequence[str] | None = None) -> None:
     """Run what is asked for, and write the page about everything that has finished."""
     options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
-    file = CellFile(ROOT / "benchmarks" / "results" / "baselines.jsonl", __version__)
+    file = CellFile(ROOT / "benchmarks" / "results" / "baselines.jsonl", RESULTS_VERSION)
     if run_options(EXPERIMENTS, file, Effort(), options):
         say(f"wrote {write_page(file, options.out or ROOT / 'docs' / 'results')}")
 

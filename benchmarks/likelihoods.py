@@ -16,7 +16,7 @@ from found_structure import EXPERIMENTS as STRUCTURE
 from held_out_labels import EXPERIMENTS as LABELS
 from likelihoods_page import write_page
 from mathematics import EXPERIMENTS as MATHEMATICS
-from mvlvm import __version__
+from mvlvm.records import RESULTS_VERSION
 from own_models import EXPERIMENTS as OWN
 from running import arguments, run_options, say
 
@@ -31,7 +31,7 @@ def main(given: Sequence[str] | None = None) -> None:
     results = ROOT / "benchmarks" / "results"
     if options.quick:
         results = results / "quick"
-    file = CellFile(results / "likelihoods.jsonl", __version__)
+    file = CellFile(results / "likelihoods.jsonl", RESULTS_VERSION)
     if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
         out = options.out or (results if options.quick else ROOT / "docs" / "results")
         say(f"wrote {write_page(EXPERIMENTS, file, out, trial=options.quick)}")

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning as ScikitConvergenceWarning
 
 from cells import Cell, CellFile
 from experiment import Effort, Experiment
-from mvlvm import ConvergenceWarning, ViewWarning, __version__
+from mvlvm import ConvergenceWarning, ViewWarning
+from mvlvm.records import RESULTS_VERSION
 
 
 def say(text: str) -> None:
@@ -38,7 +39,7 @@ def measure(experiment: Experiment, method: str, seed: int, effort: Effort) -> C
             warnings.simplefilter("ignore", expected)
         numbers = experiment.methods[method](seed, effort)
     seconds = round(time.perf_counter() - begin, 2)
-    return Cell(experiment.name, method, seed, __version__, seconds, numbers, machine(effort.device))
+    return Cell(experiment.name, method, seed, RESULTS_VERSION, seconds, numbers, machine(effort.device))
 
 
 def run(experiments: Sequence[Experiment], seeds: Sequence[int], file: CellFile, effort: Effort,
@@ -132,5 +133,5 @@ def run_options(experiments: Sequence[Experiment], results: CellFile, effort: Ef
     if options.cells is None:
         run(work, options.seeds, results, effort, again=options.again)
         return True
-    run(work, options.seeds, CellFile(options.cells, __version__), effort, again=options.again, elsewhere=results)
+    run(work, options.seeds, CellFile(options.cells, RESULTS_VERSION), effort, again=options.again, elsewhere=results)
     return False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cells import CellFile
 from experiment import Effort, Experiment, Numbers
-from mvlvm import __version__
+from mvlvm.records import RESULTS_VERSION
 from running import arguments, run_options, say
 from schedule_data import TASKS
 from schedule_fits import Schedule, follow
@@ -85,7 +85,7 @@ def main(given: Sequence[str] | None = None) -> None:
     results = ROOT / "benchmarks" / "results"
     if options.quick:
         results = results / "quick"
-    file = CellFile(results / "schedules.jsonl", __version__)
+    file = CellFile(results / "schedules.jsonl", RESULTS_VERSION)
     if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
         out = options.out or (results if options.quick else ROOT / "docs" / "results")
         page = write_page(list(FINALISTS), list(TRIED), STARTS, CHOSEN, file, out, trial=options.quick)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cells import CellFile
 from experiment import Effort
-from mvlvm import __version__
+from mvlvm.records import RESULTS_VERSION
 from predicting_views import EXPERIMENTS as PREDICTING
 from running import arguments, run_options, say
 from using_latents import EXPERIMENTS as USING
@@ -26,7 +26,7 @@ def main(given: Sequence[str] | None = None) -> None:
     results = ROOT / "benchmarks" / "results"
     if options.quick:
         results = results / "quick"
-    file = CellFile(results / "views.jsonl", __version__)
+    file = CellFile(results / "views.jsonl", RESULTS_VERSION)
     if run_options(EXPERIMENTS, file, _QUICK if options.quick else Effort(), options):
         out = options.out or (results if options.quick else ROOT / "docs" / "results")
         say(f"wrote {write_page(EXPERIMENTS, file, out, trial=options.quick)}")

@@ -2,10 +2,14 @@
 
 import importlib
 import os
+from importlib import metadata
 from types import ModuleType
 from typing import Any
 
-__version__ = "0.1.0"
+try:  # derived from git when the package was installed, see [tool.hatch.version] in pyproject.toml
+    __version__ = metadata.version("mvlvm")
+except metadata.PackageNotFoundError:  # imported from a source tree without installation
+    __version__ = "0+unknown"
 
 from mvlvm.errors import (
     ConvergenceWarning,

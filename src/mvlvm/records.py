@@ -16,6 +16,10 @@ from typing import Any, TypeVar
 
 import torch
 
+# Measurements are keyed by this version instead of the library's, which changes with every commit. Stored measurements
+# of other versions are ignored; change it together with any change of numerical results.
+RESULTS_VERSION = "0.1.0"
+
 Record = TypeVar("Record")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from cells import Cell, CellFile, whole_seeds
 from experiment import Effort, Experiment
-from mvlvm import __version__
+from mvlvm.records import RESULTS_VERSION
 from running import run
 
 
@@ -72,7 +72,7 @@ def counted():
 
 def test_a_run_goes_on_where_it_was_interrupted(tmp_path, counted):
     experiment, ran = counted
-    file = CellFile(tmp_path / "cells.jsonl", __version__)
+    file = CellFile(tmp_path / "cells.jsonl", RESULTS_VERSION)
     with pytest.raises(RuntimeError, match="interrupted"):
         run([experiment], [0, 1], file, Effort(most_steps=7))
     assert ran == [("ours", 0), ("rival", 0), ("ours", 1)]
@@ -83,7 +83,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, counted):
 
 def test_what_has_finished_is_run_again_when_asked_for(tmp_path, counted):
     experiment, ran = counted
-    file = CellFile(tmp_path / "cells.jsonl", __version__)
+    file = CellFile(tmp_path / "cells.jsonl", RESULTS_VERSION)
     for _ in range(2):
         run([experiment], [0], file, Effort(), again=["ours"])
     assert ran == [("ours", 0), ("rival", 0), ("ours", 0)]

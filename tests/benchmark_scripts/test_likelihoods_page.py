@@ -6,7 +6,7 @@ from cells import Cell, CellFile
 from likelihoods import EXPERIMENTS, main
 from likelihoods_page import write_page
 from likelihoods_text import CLAIMS, SECTIONS
-from mvlvm import __version__
+from mvlvm.records import RESULTS_VERSION
 from result_page import spread
 from running import arguments, chosen
 
@@ -83,5 +83,5 @@ def test_a_run_elsewhere_leaves_cells_and_no_page(tmp_path):
     cells = tmp_path / "cells.jsonl"
     main(["--only", "own-poisson", "--methods", "true functions", "--seeds", "7", "--quick", "--device", "cpu",
           "--cells", str(cells), "--out", str(tmp_path / "out")])  # fmt: skip
-    assert list(CellFile(cells, __version__).read()) == [("own-poisson", "true functions", 7)]
+    assert list(CellFile(cells, RESULTS_VERSION).read()) == [("own-poisson", "true functions", 7)]
     assert not (tmp_path / "out").exists()

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-import mvlvm
 from mvlvm.benchmarks.comparison import Results
 from mvlvm.benchmarks.tasks import DONE, Outcome
+from mvlvm.records import RESULTS_VERSION
 
 
 def outcome(task, *, status=DONE, note="", run="first", machine=None, **numbers):
     machine = machine or {"cpu": "a processor", "cuda": "a card"}[task.device]
     return Outcome(
-        task=task, status=status, machine=machine, version=mvlvm.__version__, run=run, numbers=numbers, note=note
+        task=task, status=status, machine=machine, version=RESULTS_VERSION, run=run, numbers=numbers, note=note
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from mvlvm.benchmarks.measurement import MARK, work
 from mvlvm.benchmarks.plan import Plan, tasks_of
 from mvlvm.benchmarks.speed_page import draw_figures, page_text
 from mvlvm.benchmarks.tasks import DONE, FAILED, SKIPPED, STOPPED, Key, Outcome, Task
-from mvlvm.records import append_line, describe_machine, read_lines
+from mvlvm.records import RESULTS_VERSION, append_line, describe_machine, read_lines
 
 # A process has this much time beyond its task's limit to load its data, warm up, and judge what it found.
 _GRACE_S = 120.0
@@ -39,7 +39,7 @@ class OutcomeFile:
     def read(self) -> dict[Key, Outcome]:
         """Give what has been found by this version of the library."""
         outcomes = read_lines(self.path, Outcome.from_json)
-        return {outcome.key: outcome for outcome in outcomes if outcome.version == mvlvm.__version__}
+        return {outcome.key: outcome for outcome in outcomes if outcome.version == RESULTS_VERSION}
 
     def append(self, outcome: Outcome) -> None:
         """Keep an outcome."""
@@ -83,7 +83,7 @@ class Run:
                 continue
             too_much = next((before for before in found.values() if _was_too_much(before, task, machine)), None)
             answer = _not_tried(too_much) if too_much else self.measure(task)
-            outcome = Outcome(task=task, machine=machine, version=mvlvm.__version__, run=self.began, **answer)
+            outcome = Outcome(task=task, machine=machine, version=RESULTS_VERSION, run=self.began, **answer)
             self.file.append(outcome)
             found[outcome.key] = outcome
             say(outcome)

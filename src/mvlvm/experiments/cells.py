@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mvlvm import __version__
-from mvlvm.records import append_line, read_lines
+from mvlvm.records import RESULTS_VERSION, append_line, read_lines
 
 Coordinate = int | float | str
 DONE, FAILED, NOT_INSTALLED, STOPPED = "done", "failed", "not installed", "stopped"
@@ -125,7 +124,7 @@ class Grid:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on, by package."""
-    return {"mvlvm": __version__, "torch": torch.__version__.split("+")[0], "python": platform.python_version()}
+    return {"mvlvm": RESULTS_VERSION, "torch": torch.__version__.split("+")[0], "python": platform.python_version()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +178,7 @@ class CellStore:
     def read(self) -> dict[Cell, CellRecord]:
         """Return the records written by this version of the library, by cell; other versions are ignored."""
         records = read_lines(self.path, CellRecord.from_json)
-        return {record.cell: record for record in records if record.versions["mvlvm"] == __version__}
+        return {record.cell: record for record in records if record.versions["mvlvm"] == RESULTS_VERSION}
 
     def append(self, record: CellRecord) -> None:
         """Append a record."""
@@ -216,5 +215,5 @@ class CellStore:
             return {_RENAMED_ARRAYS.get(name, name): archive[name] for name in archive.files}
 
     def _array_path(self, cell: Cell) -> Path:
-        name = hashlib.sha256(json.dumps([cell.as_json(), __version__], sort_keys=True).encode()).hexdigest()[:16]
+        name = hashlib.sha256(json.dumps([cell.as_json(), RESULTS_VERSION], sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / ARRAYS / f"{cell.experiment}-{name}.npz"
