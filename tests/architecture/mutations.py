@@ -48,7 +48,7 @@ MUTATIONS = (
         "evidence/collapsed.py",
         "energy / s**2",
         "energy * 0",
-        ("tests/evidence/test_collapsed.py::test_gradient_with_truncated_columns_is_that_of_finite_differences",),
+        ("tests/evidence/test_collapsed.py::test_gradient_with_truncated_columns_matches_finite_differences",),
     ),
     Mutation(
         "compression: energy threshold without M",
@@ -74,15 +74,15 @@ MUTATIONS = (
     Mutation(
         "tol: not multiplied by the number of entries",
         "estimators/train.py",
-        "tol=options.tol * count_entries(model, views)",
+        "tol=options.tol * count_entries(model, data)",
         "tol=options.tol",
         ("tests/estimators/test_train.py::test_tol_is_the_rise_per_entry_and_window",),
     ),
     Mutation(
         "random_state: not passed on to the conditioning",
         "estimators/base.py",
-        "n_draws=options.n_draws_predict, seed=seed",
-        "n_draws=options.n_draws_predict, seed=0",
+        ", seed=seed)",
+        ", seed=0)",
         ("tests/estimators/test_fit.py::test_random_state_reaches_the_conditioning_on_the_data",),
     ),
     Mutation(
@@ -90,7 +90,7 @@ MUTATIONS = (
         "estimators/fitted.py",
         "make_generator(seed, Stream.WEIGHTS, device)",
         "make_generator(seed, Stream.TRAINING, device)",
-        ("tests/estimators/test_fit.py::test_no_random_number_is_used_twice_in_a_fit",),
+        ("tests/estimators/test_fit.py::test_training_and_conditioning_have_different_random_streams",),
     ),
     Mutation(
         "transform: constant tempering",
@@ -116,8 +116,8 @@ MUTATIONS = (
     Mutation(
         "hot-deck imputation: distances summed over shared views",
         "init/hot_deck.py",
-        "(total / shared)",
-        "(total / shared.clamp_max(1))",
+        "(total / n_shared)",
+        "(total / n_shared.clamp_max(1))",
         ("tests/init/test_hot_deck.py::test_distances_are_means_over_the_views_that_both_rows_have",),
     ),
     Mutation(
@@ -130,22 +130,22 @@ MUTATIONS = (
     Mutation(
         "graph layout: repulsion regardless of the degree",
         "init/graph_embedding.py",
-        "_REPULSION / _N_DRAWN * degree * force",
-        "_REPULSION / _N_DRAWN * force",
+        " * degree",
+        "",
         ("tests/init/test_graph_embedding.py::test_layout_does_not_shrink_as_edge_weights_grow",),
     ),
     Mutation(
         "score of a target: no Jacobian of the scaling",
         "estimators/prediction.py",
-        "total, n_seen = -scaling.log_volume(Y), 0",
-        "total, n_seen = 0.0, 0",
+        " = -scaling.log_volume(Y)",
+        " = 0.0",
         ("tests/estimators/test_new_rows.py::test_score_of_a_target_is_a_density_in_the_units_of_the_data",),
     ),
     Mutation(
         "score of a target: Jacobian with the wrong sign",
         "estimators/prediction.py",
-        "total, n_seen = -scaling.log_volume(Y), 0",
-        "total, n_seen = scaling.log_volume(Y), 0",
+        " = -scaling.log_volume(Y)",
+        " = scaling.log_volume(Y)",
         ("tests/estimators/test_new_rows.py::test_score_of_a_target_is_a_density_in_the_units_of_the_data",),
     ),
     Mutation(
@@ -172,8 +172,8 @@ MUTATIONS = (
     Mutation(
         "conditioning: means of the latents",
         "models/views.py",
-        "draws = [seen.of(latent.sample(generator)) for _ in range(n_latent_draws)]",
-        "draws = [seen.of(latent.mean) for _ in range(n_latent_draws)]",
+        "latent.sample(generator)) for _ in",
+        "latent.mean) for _ in",
         ("tests/estimators/test_fit.py::test_weights_are_averaged_over_draws_of_the_latents",),
     ),
     Mutation(
@@ -200,9 +200,9 @@ MUTATIONS = (
     Mutation(
         "lower Gram: three stripes for an odd number of features",
         "linalg/gram.py",
-        "-(-F // _STRIPES)",
-        "F // _STRIPES",
-        ("tests/linalg/test_gram.py::test_an_odd_number_of_features_takes_two_stripes",),
+        "-(-F // _N_STRIPES)",
+        "F // _N_STRIPES",
+        ("tests/linalg/test_gram.py::test_odd_number_of_features_is_divided_into_two_stripes",),
     ),
 )
 
