@@ -173,7 +173,7 @@ ENTRIES = {
         labelled=False,
         simulated=True,
         description=(
-            "Views of an S-shaped latent curve, each column a draw of a Gaussian process with an RBF or a Gibbs "
+            "Views of an S-shaped latent curve, each column a draw from a Gaussian process with an RBF or a Gibbs "
             "kernel, plus noise. The true latents and kernels are known. Simulated on loading, depending on "
             "random_state."
         ),

@@ -247,5 +247,5 @@ def _check_labels(tables: Mapping[str, Any], view: Any) -> None:
 
 
 def _same_labels(one: Any, other: Any) -> bool:
-    """Return whether labels agree, also after the conversion to text in saved models, whose predictions have those."""
+    """Return whether labels agree, possibly after the conversion to text that saving a model applies to them."""
     return one.equals(other) or json_labels(one) == json_labels(other)
