@@ -16,7 +16,7 @@ def bars_of(panel):
     return {bars.get_label(): list(bars) for bars in panel.containers if bars.get_label() in METHODS}
 
 
-def test_bars_are_as_high_as_means_and_error_bars_as_long_as_deviations():
+def test_bar_heights_are_means_and_error_bars_are_standard_deviations():
     figure = plots.plot_bars({"PCA": {"a": (3, 0.5), "b": 2}, "MOFA": {"a": (-1.0, 0.0)}}, y="R²", x="data set")
     (panel,) = drawn(figure)
     heights = {name: [bar.get_height() for bar in bars] for name, bars in bars_of(panel).items()}
@@ -29,7 +29,7 @@ def test_bars_are_as_high_as_means_and_error_bars_as_long_as_deviations():
     assert panel.get_ylim()[0] < -1
 
 
-def test_bars_of_a_group_stand_around_its_name_and_none_over_another():
+def test_bars_are_centred_at_the_tick_of_their_group_and_do_not_overlap():
     values = {method: {group: 1.0 + k for group in GROUPS[:3]} for k, method in enumerate(METHODS[:4])}
     (panel,) = drawn(plots.plot_bars(values, y="%"))
     for group, (tick, label) in enumerate(zip(panel.get_xticks(), panel.get_xticklabels(), strict=True)):
@@ -40,7 +40,7 @@ def test_bars_of_a_group_stand_around_its_name_and_none_over_another():
     assert all(right <= left for (_, right), (left, _) in pairwise(spans))
 
 
-def test_a_group_that_a_method_lacks_leaves_a_gap_and_stays_in_its_place():
+def test_a_missing_group_of_a_method_has_no_bar_and_keeps_its_position():
     values = {"PCA": {"b": 1.0, "c": np.nan}, "MOFA": {"a": 1.0, "b": 1.0}, "GFA": {"b": 1.0, "c": 1.0}}
     (panel,) = drawn(plots.plot_bars(values, y="%"))
     assert [label.get_text() for label in panel.get_xticklabels()] == ["a", "b", "c"]
@@ -52,12 +52,12 @@ def test_a_group_that_a_method_lacks_leaves_a_gap_and_stays_in_its_place():
     assert nearest == {"PCA": [1], "MOFA": [0, 1], "GFA": [1, 2]}
 
 
-def test_groups_in_orders_that_contradict_each_other_come_as_they_are_first_seen():
+def test_groups_with_contradictory_orders_keep_the_order_of_first_occurrence():
     (panel,) = drawn(plots.plot_bars({"PCA": {"a": 1.0, "b": 1.0}, "MOFA": {"b": 1.0, "a": 1.0}}, y="%"))
     assert [label.get_text() for label in panel.get_xticklabels()] == ["a", "b"]
 
 
-def test_published_numbers_are_marked_on_the_bar_they_belong_to_and_named():
+def test_published_values_are_marked_at_their_bar_and_appear_in_the_legend():
     values = {"PCA": {"a": 3.0}, "MOFA": {"a": 2.0, "b": 1.0}}
     figure = plots.plot_bars(values, y="%", paper={"MOFA": {"a": 9, "b": np.nan, "c": 4}})
     (panel,) = drawn(figure)
@@ -67,7 +67,7 @@ def test_published_numbers_are_marked_on_the_bar_they_belong_to_and_named():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PCA", "MOFA", "paper"]
 
 
-def test_fifteen_methods_on_seven_data_sets_can_be_read_and_share_a_scale():
+def test_fifteen_methods_on_seven_data_sets_are_readable_and_share_limits():
     values = {m: {g: (90.0 - 5 * k, 2.0) for g in GROUPS[k % 2 :]} for k, m in enumerate(METHODS)}
     figure = plots.plot_bars(values, y="1-NN accuracy (%)", paper={"PCA": {"CIFAR": 50.0}}, title="Table 2 " * 12)
     assert_readable(figure)
@@ -77,9 +77,9 @@ def test_fifteen_methods_on_seven_data_sets_can_be_read_and_share_a_scale():
     narrowest = min(bar.get_window_extent().width for bars in bars_of(panels[0]).values() for bar in bars)
     assert narrowest > 0.07 * figure.dpi
     legend = figure.legends[0]
-    looks = plots.method_looks(METHODS)
+    styles = plots.method_looks(METHODS)
     assert [to_hex(patch.get_facecolor()) for patch in legend.legend_handles[:15]] == [
-        look.colour for look in looks.values()
+        style.colour for style in styles.values()
     ]
 
 
@@ -87,20 +87,20 @@ def test_fifteen_methods_on_seven_data_sets_can_be_read_and_share_a_scale():
 @pytest.mark.parametrize(
     ("values", "paper", "message"),
     [
-        ({}, None, "no number was given"),
-        ({"a": {"b": np.nan}}, None, "no number was given"),
+        ({}, None, "no value was given"),
+        ({"a": {"b": np.nan}}, None, "no value was given"),
         (
             {"a": {"b": (1.0, 2.0, 3.0)}},
             None,
             r"'a' for 'b' must be a mean, or \(mean, std\). Got \(1.0, 2.0, 3",
         ),
-        ({"a": {"b": "high"}}, None, "bar of 'a' for 'b' must be a mean.*Got 'high'"),
-        ({"a": {"b": (1.0, -2.0)}}, None, "at least zero. Got 1 and -2"),
+        ({"a": {"b": "high"}}, None, "value of 'a' for 'b' must be a mean.*Got 'high'"),
+        ({"a": {"b": (1.0, -2.0)}}, None, "non-negative standard deviation. Got 1 and -2"),
         ({"a": {"b": np.inf}}, None, "must be finite"),
-        ({"a": {"b": 1.0}}, {"c": {"b": 1.0}}, "paper must name methods that have bars. Got 'c'; the methods are: a"),
+        ({"a": {"b": 1.0}}, {"c": {"b": 1.0}}, "paper must name methods in values. Got 'c'; the methods are: a"),
     ],
     ids=str,
 )
-def test_what_is_no_table_is_refused_in_a_sentence(values, paper, message):
+def test_invalid_tables_raise_an_informative_error(values, paper, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_bars(values, y="%", paper=paper)

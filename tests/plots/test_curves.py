@@ -22,7 +22,7 @@ def legend_of(figure):
     return {text.get_text(): handle for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)}
 
 
-def test_lines_go_through_the_means_and_bands_are_one_standard_deviation_to_each_side():
+def test_lines_pass_through_the_means_and_bands_are_one_standard_deviation():
     figure = plots.plot_curves({"PCA": ([3, 1, 2], [6.0, 2.0, 4.0], [0.6, 0.2, 0.4])}, x="views", y="R²")
     (panel,) = drawn(figure)
     (line,) = lines_of(panel)
@@ -35,7 +35,7 @@ def test_lines_go_through_the_means_and_bands_are_one_standard_deviation_to_each
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("views", "R²")
 
 
-def test_points_that_are_missing_are_not_there_and_methods_without_points_are_not_named():
+def test_missing_points_are_not_drawn_and_methods_without_points_are_not_in_the_legend():
     curves = {"PCA": ([1, 2, 3], [1.0, np.nan, 3.0]), "MOFA": ([2], [2.0], [np.nan]), "GFA": ([1, 2], [np.nan] * 2)}
     figure = plots.plot_curves(curves, **NAMES)
     (panel,) = drawn(figure)
@@ -49,18 +49,18 @@ def test_a_single_point_has_an_error_bar():
     assert segments == [[[2, 4], [2, 6]]]
 
 
-def test_methods_have_their_looks_and_ours_is_bold_in_the_legend():
+def test_methods_have_their_styles_and_ours_is_bold_in_the_legend():
     figure = plots.plot_curves(MANY, log="xy", **NAMES)
     (panel,) = drawn(figure)
-    looks = plots.method_looks(METHODS)
-    seen = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines_of(panel)]
-    assert seen == [look[:3] for look in looks.values()]
+    styles = plots.method_looks(METHODS)
+    observed = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines_of(panel)]
+    assert observed == [style[:3] for style in styles.values()]
     weights = [text.get_fontweight() for text in figure.legends[0].get_texts()]
     assert weights == ["bold", *["normal"] * 14]
 
 
 @pytest.mark.parametrize("log", ["", "x", "y", "xy"])
-def test_fifteen_methods_with_long_names_can_be_read(log):
+def test_fifteen_methods_with_long_names_are_readable(log):
     figure = plots.plot_curves(MANY, log=log, title="Whole fits of " * 6, **NAMES)
     assert_readable(figure)
     (panel,) = drawn(figure)
@@ -69,7 +69,7 @@ def test_fifteen_methods_with_long_names_can_be_read(log):
     assert panel.get_window_extent().width > 0.4 * figure.bbox.width
 
 
-def test_panels_have_one_legend_for_all_and_keep_their_names():
+def test_panels_share_a_legend_and_have_their_own_axis_labels():
     panels = {"MNIST": MANY, "YALE": {"PCA": ([1, 2], [3.0, 4.0])}, "BRIDGES": MANY, "CIFAR": MANY}
     names = {"MNIST": "accuracy (%)", "YALE": "error", "BRIDGES": "R²", "CIFAR": "s"}
     figure = plots.plot_curve_panels(panels, x="rows", y=names)
@@ -79,7 +79,7 @@ def test_panels_have_one_legend_for_all_and_keep_their_names():
     assert [name.replace("\n", " ") for name in legend_of(figure)] == METHODS
 
 
-def test_references_are_dashed_and_have_the_colour_of_the_method_they_name():
+def test_references_are_dashed_in_the_colour_of_their_method():
     references = {"bound": ([1, 2], [9.0, 8.0]), "PCA, paper": 5.0}
     figure = plots.plot_curves({"PCA": ([1, 2], [3.0, 4.0])}, references=references, **NAMES)
     (panel,) = drawn(figure)
@@ -91,7 +91,7 @@ def test_references_are_dashed_and_have_the_colour_of_the_method_they_name():
     assert panel.get_ylim()[1] > 9
 
 
-def test_a_band_below_zero_does_not_stretch_a_logarithmic_axis_and_all_points_are_in_it():
+def test_a_band_below_zero_does_not_stretch_a_logarithmic_axis_that_contains_all_points():
     curves = {"PCA": ([1, 2], [10.0, 20.0], [50.0, 1.0])}
     (panel,) = drawn(plots.plot_curves(curves, log="y", references={"bound": 2e4}, **NAMES))
     low, high = panel.get_ylim()
@@ -99,7 +99,7 @@ def test_a_band_below_zero_does_not_stretch_a_logarithmic_axis_and_all_points_ar
     assert 2e4 < high < 2e5
 
 
-def test_ticks_stand_where_something_was_measured_as_far_as_they_can_be_read():
+def test_ticks_are_at_measured_values_unless_their_labels_would_overlap():
     figure = plots.plot_curves({"PCA": ([1, 2, 3, 5, 10, 100], np.ones(6))}, **NAMES)
     assert_readable(figure)
     (panel,) = drawn(figure)
@@ -118,16 +118,16 @@ def test_ticks_stand_where_something_was_measured_as_far_as_they_can_be_read():
         ({"a": 3.0}, "", r"Curve 'a' must be arrays \(x, mean\) or \(x, mean, std\). Got float"),
         ({"a": ([1.0], [1.0], [1.0], [1.0])}, "", r"Curve 'a' must be arrays \(x, mean\)"),
         ({"a": (["one"], [1.0])}, "", r"Curve 'a' must be arrays \(x, mean\)"),
-        ({"a": ([1.0, 2.0], [1.0])}, "", r"same length. Got the shapes \(2,\), \(1,\) and \(1,\)"),
-        ({"a": ([[1.0]], [[1.0]])}, "", r"same length. Got the shapes \(1, 1\)"),
-        ({"a": ([1.0], [np.inf])}, "", "Curve 'a' must hold finite numbers"),
-        ({"a": ([1.0], [1.0], [-1.0])}, "", "at least zero. Got -1"),
-        ({"a": ([1.0], [-2.0])}, "y", "positive on a logarithmic axis. Got y = -2. Leave 'y' out of log"),
+        ({"a": ([1.0, 2.0], [1.0])}, "", r"same length. Got shapes \(2,\), \(1,\) and \(1,\)"),
+        ({"a": ([[1.0]], [[1.0]])}, "", r"same length. Got shapes \(1, 1\)"),
+        ({"a": ([1.0], [np.inf])}, "", "Curve 'a' must consist of finite numbers"),
+        ({"a": ([1.0], [1.0], [-1.0])}, "", "non-negative standard deviations. Got -1"),
+        ({"a": ([1.0], [-2.0])}, "y", "positive on a logarithmic axis. Got y = -2. Remove 'y' from log"),
         ({"a": ([0.0], [2.0])}, "xy", "positive on a logarithmic axis. Got x = 0"),
         ({"a": ([1.0], [2.0])}, "z", "log must be one of '', 'x', 'y', 'xy'. Got 'z'"),
     ],
     ids=str,
 )
-def test_what_is_no_curve_is_refused_in_a_sentence(curves, log, message):
+def test_invalid_curves_raise_an_informative_error(curves, log, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_curves(curves, log=log, **NAMES)

@@ -13,7 +13,7 @@ ROWS, COLUMNS = [1, 2, 5, "a row with a long name"], [10, 20, 50, 100, "spectral
 
 
 def contrast(one, other):
-    """The ratio of two colours' brightness as WCAG 2 has it, from 1 to 21."""
+    """Return the contrast ratio of two colours as defined by WCAG 2, from 1 to 21."""
 
     def luminance(colour):
         rgb = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
@@ -28,7 +28,7 @@ def figure():
     return plots.plot_heat_map(VALUES, ROWS, COLUMNS, label="R² of the latents", names=("mixtures, Q", "points, L/2"))
 
 
-def test_every_cell_says_its_number_and_an_empty_one_has_a_dash(figure):
+def test_cells_contain_their_values_and_missing_ones_a_dash(figure):
     (panel,) = drawn(figure)
     written = {tuple(map(round, text.get_position())): text.get_text() for text in panel.texts}
     assert written == {(c, r): "–" if np.isnan(v) else f"{v:.2f}" for (r, c), v in np.ndenumerate(VALUES)}  # noqa: RUF001
@@ -38,7 +38,7 @@ def test_every_cell_says_its_number_and_an_empty_one_has_a_dash(figure):
     np.testing.assert_array_equal(panel.images[0].get_array().filled(np.nan), VALUES)
 
 
-def test_numbers_have_the_contrast_that_wcag_asks_for_in_every_shade():
+def test_text_has_the_contrast_required_by_wcag_on_every_shade():
     shades = np.linspace(0, 1, 60).reshape(6, 10)
     (panel,) = drawn(plots.plot_heat_map(shades, range(6), range(10), label="R²"))
     image = panel.images[0]
@@ -47,7 +47,7 @@ def test_numbers_have_the_contrast_that_wcag_asks_for_in_every_shade():
         assert contrast(image.cmap(image.norm(shades[r, c])), text.get_color()) >= 4.5
 
 
-def test_the_colour_bar_has_a_name_and_goes_from_the_smallest_to_the_largest_value(figure):
+def test_the_colour_bar_is_labelled_and_spans_all_values(figure):
     drawn(figure)
     (bar,) = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
     assert bar.get_ylabel() == "R² of the latents"
@@ -57,7 +57,7 @@ def test_the_colour_bar_has_a_name_and_goes_from_the_smallest_to_the_largest_val
 @pytest.mark.parametrize("std", [None, 0.1 * VALUES])
 @pytest.mark.parametrize("log", [True, False])
 @pytest.mark.parametrize("size", [(1, 1), (1, 6), (4, 1), (4, 6)])
-def test_all_can_be_read_and_numbers_fit_into_their_cells(size, log, std):
+def test_heat_maps_are_readable_and_numbers_fit_into_their_cells(size, log, std):
     some = tuple(slice(n) for n in size)
     figure = plots.plot_heat_map(
         10 ** (5 * VALUES[some]), ROWS[: size[0]], COLUMNS[: size[1]], label="wall time of a whole fit (s)",
@@ -71,7 +71,7 @@ def test_all_can_be_read_and_numbers_fit_into_their_cells(size, log, std):
         assert text.get_window_extent().height < box.height / size[0]
 
 
-def test_deviations_stand_below_numbers_and_colours_may_go_by_the_logarithm():
+def test_standard_deviations_are_written_below_values_and_the_colour_scale_can_be_logarithmic():
     figure = plots.plot_heat_map([[1.0, 10.0, 100.0]], ["a"], "bcd", label="s", std=[[0.1, 2.0, np.nan]], log=True)
     (panel,) = drawn(figure)
     assert [text.get_text() for text in panel.texts] == ["1.00\n± 0.10", "10.00\n± 2.00", "100.00"]
@@ -85,17 +85,17 @@ def test_deviations_stand_below_numbers_and_colours_may_go_by_the_logarithm():
         (
             np.ones((2, 3)),
             {},
-            r"values must have a row for each of 2 names and a column for each of 2. Got the shape \(2, 3",
+            r"values must have a row for each of 2 names and a column for each of 2. Got shape \(2, 3",
         ),
-        (np.ones(4), {}, r"Got the shape \(4,\)"),
+        (np.ones(4), {}, r"Got shape \(4,\)"),
         ("high", {}, "values must be a matrix of numbers. Got str"),
-        (np.full((2, 2), np.nan), {}, "values must hold finite numbers, at least one"),
-        (np.full((2, 2), np.inf), {}, "values must hold finite numbers"),
+        (np.full((2, 2), np.nan), {}, "values must contain at least one number, and no infinity"),
+        (np.full((2, 2), np.inf), {}, "values must contain at least one number, and no infinity"),
         (np.zeros((2, 2)), {"log": True}, "values must be positive if log is True. Got 0"),
-        (np.ones((2, 2)), {"std": np.ones(2)}, r"std must have a row for each of 2 names.*Got the shape \(2,\)"),
+        (np.ones((2, 2)), {"std": np.ones(2)}, r"std must have a row for each of 2 names.*Got shape \(2,\)"),
     ],
     ids=["wide", "vector", "text", "nan", "inf", "log", "std"],
 )
-def test_what_is_no_matrix_is_refused_in_a_sentence(values, options, message):
+def test_invalid_matrices_raise_an_informative_error(values, options, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_heat_map(values, ["a", "b"], ["c", "d"], label="R²", **options)

@@ -17,7 +17,7 @@ def figure():
     return plots.plot_toy_comparison(LATENTS, GRAMS, position=np.arange(20.0), **SCORES)
 
 
-def test_every_source_has_a_row_of_its_latents_and_matrices(figure):
+def test_every_source_has_a_row_with_its_latents_and_matrices(figure):
     panels = drawn(figure)
     assert [panel.get_ylabel().replace("\n", " ") for panel in panels[::3]] == SOURCES
     for source, panel in zip(SOURCES, panels[::3], strict=True):
@@ -29,14 +29,14 @@ def test_every_source_has_a_row_of_its_latents_and_matrices(figure):
     assert [[text.get_text() for text in panel.texts] for panel in panels[7:]] == [["–"], ["–"]]  # noqa: RUF001
 
 
-def test_titles_say_what_is_shown_and_how_good_it_is(figure):
+def test_titles_contain_the_quantity_and_its_score(figure):
     titles = [panel.get_title() for panel in drawn(figure)]
     assert titles[:3] == ["latents", "kernel matrix, RBF", "kernel matrix, Gibbs"]
     assert titles[3:6] == ["R² 0.988", "correlation 1.000", "correlation 0.850"]
     assert titles[6:] == ["", "", ""]
 
 
-def test_latents_share_limits_that_hold_all_of_them(figure):
+def test_latents_share_limits_that_contain_all_points(figure):
     boxes = [(*panel.get_xlim(), *panel.get_ylim()) for panel in drawn(figure)[::3]]
     assert len(set(boxes)) == 1
     left, right, bottom, top = boxes[0]
@@ -45,7 +45,7 @@ def test_latents_share_limits_that_hold_all_of_them(figure):
     assert bottom < together[:, 1].min() < together[:, 1].max() < top
 
 
-def test_a_matrix_has_a_scale_of_its_own_and_the_colour_bar_says_so(figure):
+def test_every_matrix_has_its_own_colour_scale_as_stated_at_the_colour_bar(figure):
     images = [panel.images[0] for panel in drawn(figure) if panel.images]
     for image in images:
         assert image.get_clim() == (image.get_array().min(), image.get_array().max())
@@ -55,7 +55,7 @@ def test_a_matrix_has_a_scale_of_its_own_and_the_colour_bar_says_so(figure):
 
 
 @pytest.mark.parametrize("grams", [GRAMS, {}, {"truth": {"a view with a name that is quite long": np.eye(20)}}])
-def test_all_can_be_read(grams):
+def test_comparisons_are_readable(grams):
     figure = plots.plot_toy_comparison(LATENTS, grams, **SCORES)
     assert_readable(figure)
     panels = drawn(figure)
@@ -76,12 +76,12 @@ def test_all_can_be_read(grams):
             {"truth": np.ones((4, 2))},
             {"truth": {"a": np.eye(3)}},
             None,
-            r"'truth' for 'a'.*, 4. Got the shape \(3, 3\)",
+            r"'truth' for 'a'.* \(4, 4\). Got shape \(3, 3\)",
         ),
-        ({"truth": np.ones((4, 2))}, {}, np.ones(3), r"Got the shape \(3,\) for 4 latents of 'truth'"),
+        ({"truth": np.ones((4, 2))}, {}, np.ones(3), r"Got shape \(3,\) for 4 latents of 'truth'"),
     ],
     ids=["none", "three columns", "nan", "matrix", "position"],
 )
-def test_what_does_not_fit_is_refused_in_a_sentence(latents, grams, position, message):
+def test_inconsistent_arguments_raise_an_informative_error(latents, grams, position, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_toy_comparison(latents, grams, position=position)

@@ -18,15 +18,15 @@ def points_of(panel):
 
 
 def colours_of(panel):
-    """Place -> colour and shape of the point there."""
+    """Return position -> colour and marker shape of the point."""
     return {
-        tuple(place): (tuple(colour), some.get_paths()[0].vertices.tobytes())
+        tuple(position): (tuple(colour), some.get_paths()[0].vertices.tobytes())
         for some in panel.collections
-        for place, colour in zip(some.get_offsets().tolist(), some.get_facecolors().tolist(), strict=True)
+        for position, colour in zip(some.get_offsets().tolist(), some.get_facecolors().tolist(), strict=True)
     }
 
 
-def test_every_panel_has_the_latents_of_its_row_and_column_and_no_ticks():
+def test_every_panel_shows_the_latents_of_its_row_and_column_without_ticks():
     panels = drawn(plots.plot_latent_gallery(LATENTS, CLASSES))
     expected = [LATENTS[row][column] for row in ROWS for column in COLUMNS]
     for panel, X in zip(panels, expected, strict=True):
@@ -35,7 +35,7 @@ def test_every_panel_has_the_latents_of_its_row_and_column_and_no_ticks():
         assert not len(panel.get_yticks())
 
 
-def test_rows_and_columns_are_named_once_and_ours_is_bold():
+def test_rows_and_columns_are_labelled_once_and_ours_is_bold():
     panels = drawn(plots.plot_latent_gallery(LATENTS, CLASSES))
     assert [panel.get_title().replace("\n", " ") for panel in panels] == [*COLUMNS, *[""] * 6]
     assert [panel.get_ylabel().replace("\n", " ") for panel in panels[::3]] == ROWS
@@ -43,18 +43,18 @@ def test_rows_and_columns_are_named_once_and_ours_is_bold():
     assert [panel.yaxis.label.get_fontweight() for panel in panels[::3]] == ["bold", "normal", "normal"]
 
 
-def test_a_class_looks_the_same_in_all_panels_and_unlike_the_others():
+def test_a_class_has_the_same_unique_style_in_all_panels():
     panels = drawn(plots.plot_latent_gallery(LATENTS, CLASSES))
-    looks = {}
+    styles = {}
     for panel, (row, column) in zip(panels, ((r, c) for r in ROWS for c in COLUMNS), strict=True):
-        seen = colours_of(panel)
+        observed = colours_of(panel)
         for x, k in zip(LATENTS[row][column].tolist(), CLASSES[column], strict=True):
-            looks.setdefault(int(k), set()).add(seen[tuple(x)])
-    assert {len(some) for some in looks.values()} == {1}
-    assert len(set.union(*looks.values())) == 15
+            styles.setdefault(int(k), set()).add(observed[tuple(x)])
+    assert {len(some) for some in styles.values()} == {1}
+    assert len(set.union(*styles.values())) == 15
 
 
-def test_one_legend_names_all_classes_in_their_colours():
+def test_one_legend_contains_all_classes_in_their_colours():
     figure = plots.plot_latent_gallery(
         {"PCA": {"a": np.eye(2), "b": 2 * np.eye(2)}}, {"a": np.array([0, 1]), "b": np.array([2, 1])},
         label="digit", label_names=["zero", "one", "two"],
@@ -73,7 +73,7 @@ def test_one_legend_names_all_classes_in_their_colours():
     }
 
 
-def test_numbers_that_are_no_classes_lie_on_one_scale_for_all_panels():
+def test_continuous_values_share_one_colour_scale_in_all_panels():
     latents = {"Q = 1": {"a": np.eye(2), "b": np.eye(2)}}
     figure = plots.plot_latent_gallery(latents, {"a": np.array([0.0, 1.0]), "b": np.array([4.0, 1.0])}, label="angle")
     left, right = drawn(figure)
@@ -85,7 +85,7 @@ def test_numbers_that_are_no_classes_lie_on_one_scale_for_all_panels():
     assert colours_of(left)[1.0, 0.0] != colours_of(right)[1.0, 0.0]
 
 
-def test_what_is_missing_is_a_dash_and_notes_stand_below():
+def test_missing_latents_are_a_dash_and_notes_are_below_the_panel():
     latents = {"PCA": {"a": np.eye(2), "b": np.eye(2)}, "MOFA": {"a": np.eye(2)}}
     panels = drawn(plots.plot_latent_gallery(latents, np.array([0, 1]), notes={"PCA": {"b": "91.2 %"}}))
     assert [[text.get_text() for text in panel.texts] for panel in panels] == [[], [], [], ["–"]]  # noqa: RUF001
@@ -94,7 +94,7 @@ def test_what_is_missing_is_a_dash_and_notes_stand_below():
 
 @pytest.mark.parametrize("n_columns", [1, 2, 5, 8])
 @pytest.mark.parametrize("kind", ["classes", "scale"])
-def test_large_and_small_galleries_can_be_read(n_columns, kind):
+def test_large_and_small_galleries_are_readable(n_columns, kind):
     X = RNG.normal(size=(60, 2))
     columns = [f"data set {k} of short texts" for k in range(n_columns)]
     notes = {row: dict.fromkeys(columns, "R² 0.913") for row in ROWS}
@@ -117,14 +117,14 @@ def test_large_and_small_galleries_can_be_read(n_columns, kind):
     [
         ({}, np.arange(2), None, "no latents were given"),
         ({"r": {"c": np.ones((2, 3))}}, np.arange(2), None, r"'r' for 'c' must be numbers in two columns.*\(2, 3\)"),
-        ({"r": {"c": np.ones((3, 2))}}, np.arange(2), None, "a row for every colour. Got 3 rows and 2 colours"),
+        ({"r": {"c": np.ones((3, 2))}}, np.arange(2), None, "one row per colour. Got 3 rows and 2 colours"),
         ({"r": {"c": np.eye(2)}}, {"d": np.arange(2)}, None, "an array for every column. Got none for 'c'"),
-        ({"r": {"c": np.eye(2)}}, np.array(["x", "y"]), None, "colours of 'c' must be one number for every sample"),
+        ({"r": {"c": np.eye(2)}}, np.array(["x", "y"]), None, "colours of 'c' must be one number per sample"),
         ({"r": {"c": np.eye(2)}}, np.array([-1, 0]), None, "numbered from zero.*Got -1 to 0"),
         ({"r": {"c": np.eye(2)}}, np.array([0, 3]), ["x", "y"], "a name in label_names. Got 0 to 3 for 2 names"),
     ],
     ids=["none", "three columns", "lengths", "column", "text", "negative", "names"],
 )
-def test_what_does_not_fit_is_refused_in_a_sentence(latents, colours, names, message):
+def test_inconsistent_arguments_raise_an_informative_error(latents, colours, names, message):
     with pytest.raises(ViewError, match=message):
         plots.plot_latent_gallery(latents, colours, label_names=names)

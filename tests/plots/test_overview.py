@@ -1,5 +1,3 @@
-""" """
-
 import time
 
 import numpy as np
@@ -10,69 +8,49 @@ from scipy import sparse
 
 from mvlvm import plots
 from mvlvm.errors import ViewError
-from mvlvm.plots.overview import MOST_LINES, as_matrices, block_shares, missing_entries, order_by_missing_views
+from mvlvm.plots.overview import MAX_LINES, as_matrices, block_shares, missing_entries, order_by_missing_views
 from mvlvm.plots.style import MISSING, OBSERVED
 
 ONES = np.ones((3, 4))
-SHAPES = {"a": (2, 2)}
+NAN = np.nan
+# An 8-bit canvas rounds each channel; resampling lines of a fractional height in pixels adds a little more.
+ROUNDING = 3 / 255
 
 
 @pytest.mark.usefixtures("no_type_checks")
 @pytest.mark.parametrize(
-    ("views", "sentence"),
+    ("views", "message"),
     [
-        ({}, "There is nothing to show"),
-        ({"a": ONES, "b": ONES[:2]}, "the same number in all. Got a: 3, b: 2."),
+        ({}, "There is nothing to plot"),
+        ({"a": ONES, "b": ONES[:2]}, "the same number of rows, one per sample. Got a: 3, b: 2."),
         ({"a": ONES[:0]}, "View 'a' must be a matrix with at least one row and one column. Got 0 x 4."),
         ({"a": ONES[:, :0]}, "Got 3 x 0."),
         ({"a": ONES[0]}, "Got 4."),
         ({"a": 3.0}, "Got a number."),
-        ({"a": np.array([["x"]])}, "View 'a' must be made of numbers. Got <U1."),
-        ({"a": np.array([[{}]])}, "View 'a' must be made of numbers. Got object."),
+        ({"a": np.array([["x"]])}, "View 'a' must consist of numbers. Got <U1."),
+        ({"a": np.array([[{}]])}, "View 'a' must consist of numbers. Got object."),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(views, sentence):
+def test_invalid_views_raise_an_informative_error(views, message):
     for draw in (plots.plot_overview, lambda views: plots.plot_contact_sheet(views, dict.fromkeys(views, (2, 2)))):
-        with pytest.raises(ViewError, match=sentence):
+        with pytest.raises(ViewError, match=message):
             draw(views)
 
 
-def test_objects_that_are_numbers_are_shown_as_numbers():
+def test_object_arrays_of_numbers_are_converted():
     Y = np.array([[1, None], [np.nan, 2.5]], dtype=object)
     assert plots.plot_overview({"a": Y}).axes[0].get_title() == "a\n50 % missing"
     np.testing.assert_array_equal(as_matrices({"a": Y})["a"], [[1, np.nan], [np.nan, 2.5]])
 
 
-def test_sparse_views_and_their_values_stay_as_they_are():
+def test_sparse_views_are_not_copied():
     Y = sparse.csr_array(np.eye(2, dtype=np.uint8))
     assert as_matrices({"a": Y})["a"] is Y
 
 
-@pytest.mark.usefixtures("no_type_checks")
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"shapes": {}}, "There is nothing to show"),
-        ({"shapes": {"a": (2, 2), "b": (2, 2)}}, "shapes must name views. Got 'b'; the views are: a."),
-        ({"shapes": {"a": (2, 3)}}, r"View 'a' has 4 columns, which are no images of shape \(2, 3\)."),
-        ({"shapes": {"a": (4,)}}, r"no images of shape \(4,\)"),
-        ({"labels": np.zeros(2, int)}, "a label for every sample. Got 2 for 3 samples."),
-        ({"labels": np.arange(3), "label_names": ["x", "y"]}, "a name for every class. Got 2; a label is 2."),
-    ],
-)
-def test_a_sheet_whose_parts_do_not_fit_is_one_sentence(change, sentence):
-    with pytest.raises(ViewError, match=sentence):
-        plots.plot_contact_sheet(**({"views": {"a": ONES}, "shapes": SHAPES} | change))
-
-
-NAN = np.nan
-# An 8-bit canvas rounds each channel; smoothing lines that are not a whole number of pixels high adds a little more.
-ROUNDING = 3 / 255
-
-
 @pytest.fixture
 def views():
-    """Three views of six samples: sample 1 lacks b, samples 2 and 4 lack a, sample 5 lacks a and b."""
+    """Return three views of six samples: b is missing in sample 1, a in samples 2 and 4, a and b in sample 5."""
     a, b = np.ones((6, 3)), np.ones((6, 2))
     a[[2, 4, 5]] = NAN
     b[[1, 5]] = NAN
@@ -81,21 +59,21 @@ def views():
 
 
 def colours_in(figure, panel, n_rows, n_columns):
-    """The colours that are really drawn, in the middle of the place of every entry."""
+    """Return the colours on the rendered canvas at the centre of every entry."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3] / 255
-    places = [(c + 0.5, r + 0.5) for r in range(n_rows) for c in range(n_columns)]
-    x, y = panel.transData.transform(places).T
+    centres = [(c + 0.5, r + 0.5) for r in range(n_rows) for c in range(n_columns)]
+    x, y = panel.transData.transform(centres).T
     return picture[(len(picture) - y).astype(int), x.astype(int)].reshape(n_rows, n_columns, 3)
 
 
-def test_samples_with_the_same_views_missing_lie_together_the_complete_ones_first(views):
+def test_samples_are_grouped_by_missing_views_and_complete_ones_are_first(views):
     order = order_by_missing_views([missing_entries(Y) for Y in views.values()])
     assert order.tolist() == [0, 3, 1, 2, 4, 5]
 
 
-def test_missing_entries_have_their_colour_where_they_are_and_nowhere_else(views):
+def test_exactly_the_missing_entries_have_the_colour_of_missing_entries(views):
     figure = plots.plot_overview(views)
     order = [0, 3, 1, 2, 4, 5]
     for panel, Y in zip(figure.axes, views.values(), strict=True):
@@ -104,31 +82,31 @@ def test_missing_entries_have_their_colour_where_they_are_and_nowhere_else(views
         np.testing.assert_allclose(drawn, expected, atol=ROUNDING)
 
 
-def test_every_pattern_of_missing_views_is_as_high_as_it_has_samples():
+def test_every_pattern_of_missing_views_occupies_one_line_per_sample():
     rng = np.random.default_rng(0)
-    lacking = rng.random((90, 3)) < 0.4
-    views = {f"view {k}": np.where(lacking[:, [k]], NAN, np.ones((90, 4))) for k in range(3)}
+    missing = rng.random((90, 3)) < 0.4
+    views = {f"view {k}": np.where(missing[:, [k]], NAN, np.ones((90, 4))) for k in range(3)}
     masks = [missing_entries(Y) for Y in views.values()]
     order = order_by_missing_views(masks)
     patterns = np.stack([block_shares(mask, order)[:, 0] for mask in masks], axis=1).astype(bool)
     changes = np.flatnonzero((patterns[1:] != patterns[:-1]).any(axis=1)) + 1
     heights = {tuple(block[0].tolist()): len(block) for block in np.split(patterns, changes)}
-    expected = {tuple(p.tolist()): n for p, n in zip(*np.unique(lacking, axis=0, return_counts=True), strict=True)}
+    expected = {tuple(p.tolist()): n for p, n in zip(*np.unique(missing, axis=0, return_counts=True), strict=True)}
     assert heights == expected
-    assert len(changes) + 1 == len(expected)  # no pattern comes twice
+    assert len(changes) + 1 == len(expected)  # no pattern occurs twice
 
 
-def test_what_does_not_fit_is_averaged_and_nothing_is_left_out():
+def test_large_masks_are_averaged_in_blocks_that_cover_all_entries():
     rng = np.random.default_rng(1)
     mask = rng.random((2503, 1301)) < 0.2
     shares = block_shares(mask, rng.permutation(2503))
-    assert shares.shape == (MOST_LINES, MOST_LINES)
-    # rows fall into blocks of two or three, columns of one or two: weighed by their size, all entries are there
-    rows, columns = (np.diff(np.arange(MOST_LINES + 1) * n // MOST_LINES) for n in mask.shape)
+    assert shares.shape == (MAX_LINES, MAX_LINES)
+    # blocks have two or three rows and one or two columns: weighted by their size, they account for all entries
+    rows, columns = (np.diff(np.arange(MAX_LINES + 1) * n // MAX_LINES) for n in mask.shape)
     assert rows @ shares @ columns == pytest.approx(mask.sum(), rel=1e-12)
 
 
-def test_a_lone_missing_entry_among_many_stays_visible():
+def test_a_single_missing_entry_among_many_is_visible():
     mask = np.zeros((3000, 5), dtype=bool)
     mask[1501, 3] = True
     shares = block_shares(mask, np.arange(3000))
@@ -137,7 +115,7 @@ def test_a_lone_missing_entry_among_many_stays_visible():
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_sparse_views_are_drawn_as_their_dense_twins(views, form):
+def test_sparse_and_dense_views_have_the_same_masks(views, form):
     Y = views["a"].copy()
     Y[0, 0] = 0
     order = order_by_missing_views([missing_entries(Y)])
@@ -147,23 +125,23 @@ def test_sparse_views_are_drawn_as_their_dense_twins(views, form):
     np.testing.assert_array_equal(block_shares(mask, order), np.isnan(Y[order]))
 
 
-def test_a_sparse_view_and_its_stored_values_are_left_as_they_are():
+def test_a_sparse_view_is_not_modified():
     Y = sparse.csr_array(np.array([[1.0, NAN], [0.0, 2.0]]))
     missing_entries(Y)
     np.testing.assert_array_equal(Y.toarray(), [[1, NAN], [0, 2]])
 
 
-def test_panels_say_what_they_show(views):
+def test_panels_are_labelled(views):
     figure = plots.plot_overview(views, title="all of it")
     assert [panel.get_title() for panel in figure.axes] == ["a\n56 % missing", "b\n33 % missing", "c\ncomplete"]
     assert [panel.get_xlabel() for panel in figure.axes] == ["3 columns", "2 columns", "1 column"]
-    assert figure.axes[0].get_ylabel() == "samples, sorted by the views they lack"
+    assert figure.axes[0].get_ylabel() == "samples, sorted by missing views"
     assert figure.get_suptitle() == "all of it"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["observed", "missing"]
 
 
-def test_the_order_of_the_data_is_called_so_and_shades_are_explained():
-    Y = np.ones((3 * MOST_LINES, 2))
+def test_unsorted_samples_and_intermediate_colours_are_explained():
+    Y = np.ones((3 * MAX_LINES, 2))
     Y[7] = [NAN, 1]
     figure = plots.plot_overview({"a": Y})
     assert figure.axes[0].get_ylabel() == "samples, in the order of the data"
@@ -172,7 +150,7 @@ def test_the_order_of_the_data_is_called_so_and_shades_are_explained():
 
 
 @pytest.mark.parametrize("n_views", [1, 6])
-def test_neither_texts_nor_the_legend_lie_over_each_other_or_leave_the_figure(n_views):
+def test_texts_and_legend_do_not_overlap_and_are_inside_the_figure(n_views):
     views = {f"a rather long name of view {k}": np.full((50, 3), NAN) for k in range(n_views)}
     figure = plots.plot_overview(views, title="a title")
     canvas = FigureCanvasAgg(figure)
@@ -187,9 +165,9 @@ def test_neither_texts_nor_the_legend_lie_over_each_other_or_leave_the_figure(n_
         assert not any(box.overlaps(other) for other in boxes[k + 1 :])
 
 
-def test_seventy_thousand_samples_take_seconds(tmp_path):
+def test_seventy_thousand_samples_are_plotted_within_seconds(tmp_path):
     Y = np.zeros((70_000, 300), dtype=np.float32)
     Y[::3] = NAN
     start = time.perf_counter()
     plots.write(plots.plot_overview({"a": Y, "b": np.zeros((70_000, 784), dtype=np.uint8)}), tmp_path / "x.png")
-    assert time.perf_counter() - start < 10  # about one; five are promised on a machine that is not busy
+    assert time.perf_counter() - start < 10  # about 1 s; at most 5 s on an idle machine

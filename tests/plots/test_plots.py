@@ -21,7 +21,7 @@ def figures():
     }
 
 
-def test_every_panel_has_a_title_and_named_axes(figures):
+def test_every_panel_has_a_title_and_axis_labels(figures):
     for figure in figures.values():
         panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
         assert panels
@@ -31,7 +31,7 @@ def test_every_panel_has_a_title_and_named_axes(figures):
             assert panel.get_ylabel()
 
 
-def test_points_lie_where_the_latents_are(figures):
+def test_points_are_at_the_latents(figures):
     left, right = figures["curve"].axes[:2]
     np.testing.assert_allclose(left.collections[0].get_offsets(), X)
     np.testing.assert_allclose(right.collections[0].get_offsets(), -X)
@@ -52,16 +52,16 @@ def test_a_label_has_the_same_colour_in_the_legend_and_the_plot(figures):
         np.testing.assert_allclose(handle.get_color(), points.get_facecolors()[list(LABELS).index(label)])
 
 
-def test_a_figure_becomes_a_png(figures, tmp_path):
+def test_a_figure_is_saved_as_png(figures, tmp_path):
     path = plots.write(figures["bounds"], tmp_path / "bounds.png")
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("trimmed", [False, True])
-def test_the_same_figure_is_the_same_file(tmp_path, ending, trimmed, monkeypatch):
+def test_saving_a_figure_is_deterministic(tmp_path, ending, trimmed, monkeypatch):
     def saved(name, seconds):
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)  # matplotlib's clock, where a file is dated
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)  # the date that matplotlib writes into files
         figure = plots.plot_curves({"a": tuple(np.arange(3.0) for _ in range(3))}, x="rows", y="seconds")
         return plots.write(figure, tmp_path / f"{name}.{ending}", trimmed=trimmed).read_bytes()
 

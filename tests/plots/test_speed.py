@@ -10,7 +10,7 @@ def drawn(figure):
     return figure.axes
 
 
-def test_wall_times_are_lines_on_logarithmic_axes_and_stops_are_open_arrows():
+def test_wall_times_are_lines_on_logarithmic_axes_and_stopped_fits_are_open_triangles():
     times = {"ours": {1000: 2.0, 500: 1.0}, "slow": {500: 50.0}}
     (panel,) = drawn(plot_wall_times(times, {"slow": {1000: 60.0}}, title="t"))
     lines = {line.get_label(): line for line in panel.get_lines()}
@@ -21,7 +21,7 @@ def test_wall_times_are_lines_on_logarithmic_axes_and_stops_are_open_arrows():
     assert panel.get_xscale() == panel.get_yscale() == "log"
 
 
-def test_the_fitted_line_goes_through_points_that_lie_on_one():
+def test_the_fitted_line_passes_through_collinear_points():
     sizes = [10, 100, 1000]
     (panel,) = drawn(plot_growth({"rows": (sizes, [1e-3, 1e-2, 1e-1], 1.0)}, title="t"))
     line, points = panel.get_lines()
@@ -30,7 +30,7 @@ def test_the_fitted_line_goes_through_points_that_lie_on_one():
     assert panel.get_legend().get_texts()[0].get_text() == "slope 1.00"
 
 
-def test_quality_is_in_percent_with_its_target():
+def test_accuracy_is_in_percent_with_its_target():
     curves = {"a": {"ours": ([1.0, 2.0], [0.5, 0.7]), "PCA": ([0.1], [0.4])}, "b": {"ours": ([1.0], [0.2])}}
     left, right = drawn(plot_quality(curves, {"a": 0.6}, title="t"))
     ours, _, target = left.get_lines()
@@ -39,12 +39,12 @@ def test_quality_is_in_percent_with_its_target():
     assert len(right.get_lines()) == 1
 
 
-def test_quality_is_the_best_within_so_many_seconds():
+def test_accuracy_is_the_best_so_far():
     (panel,) = drawn(plot_quality({"a": {"ours": ([3.0, 1.0, 2.0, 4.0], [0.6, 0.5, 0.4, 0.7])}}, {}, title="t"))
     np.testing.assert_allclose(panel.get_lines()[0].get_xydata(), [[1, 50], [3, 60], [4, 70]])
 
 
-def test_shares_of_a_step_fill_the_bar():
+def test_shares_of_a_step_sum_to_one_hundred_percent():
     parts = {"N = 10": {"products": 3.0, "features": 1.0}, "N = 20": {"products": 1.0, "features": 1.0}}
     (panel,) = drawn(plot_parts(parts, title="t"))
     widths = np.array([bar.get_width() for bar in panel.patches]).reshape(2, 2)

@@ -1,4 +1,4 @@
-"""Figures. The only room with matplotlib; install it with `pip install "mvlvm[plots]"`."""
+"""Figures. The only package that needs matplotlib: `pip install "mvlvm[plots]"`."""
 
 from mvlvm.plots.bars import plot_bars
 from mvlvm.plots.curves import plot_bounds, plot_curve_panels, plot_curves

@@ -1,4 +1,4 @@
-"""Pictures of tables: groups of bars with error bars, one bar for every method."""
+"""Grouped bar charts of tables of results, with error bars and one bar per method."""
 
 import textwrap
 from collections.abc import Mapping
@@ -15,75 +15,78 @@ from matplotlib.patches import Patch
 
 from mvlvm.errors import ViewError
 from mvlvm.plots.palette import MethodStyle, method_looks
-from mvlvm.plots.style import legend_below, new_figure, put_title
+from mvlvm.plots.style import legend_below, new_figure, set_wrapped_title
 
-_WIDEST = 6.6  # inches that the bars of one line may take; other groups go to the next line
-_NARROWEST_BAR, _WIDEST_BAR = 0.095, 0.3  # inches
-_LEAST_WIDTH, _HEIGHT = 4.2, 2.3  # inches
-_GAP = 1.6  # bars' widths between groups
+_MAX_WIDTH = 6.6  # inches of bars in one panel; further groups are drawn in panels below
+_MIN_BAR, _MAX_BAR = 0.095, 0.3  # inches, the width of a bar
+_MIN_WIDTH, _HEIGHT = 4.2, 2.3  # inches
+_SPACING = 1.6  # distance between groups, in bar widths
 _PAPER: dict[str, Any] = {"marker": "D", "color": "none", "markerfacecolor": "white", "markeredgecolor": "black"}
 
 Numbers = Mapping[str, Mapping[str, Any]]
 
 
 def plot_bars(values: Numbers, *, y: str, paper: Numbers | None = None, x: str = "", title: str = "") -> Figure:
-    """Show a table as groups of bars, with error bars of one standard deviation.
+    """Plot a table as a grouped bar chart, with error bars of one standard deviation.
 
-    Where a method has no number for a group, or NaN, there is a gap in its place. Groups that do not fit in one line go
-    on below, on the same scale.
+    The bar of a method without a value for a group, or with NaN, is left out. Groups that do not fit into one panel
+    continue in panels below, on the same scale.
 
     Args:
         values: method -> group -> mean or (mean, std).
-        y: what the numbers are, with their unit.
-        paper: method -> group -> the number that was published, drawn as a diamond.
-        x: what the groups are.
-        title: of the figure.
+        y: label of the vertical axis, with the unit.
+        paper: method -> group -> published value, drawn as a diamond.
+        x: label of the horizontal axis.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel per line of groups.
 
     Raises:
-        ViewError: there are no numbers, or they are neither means nor means with standard deviations.
+        ViewError: no value is given, or a value is neither a mean nor a pair of mean and standard deviation.
     """
     table = {m: {g: _mean_and_std(m, g, given) for g, given in row.items()} for m, row in values.items()}
-    groups = _in_order(table)
+    groups = _ordered_groups(table)
     if not any(np.isfinite(mean) for row in table.values() for mean, _ in row.values()):
-        raise ViewError("There is nothing to show: no number was given. Give at least one method with one group.")
-    published = _published(table, groups, paper or {})
-    looks = method_looks(table)
-    lines, width = _lines(groups, len(table))
+        raise ViewError("There is nothing to plot: no value was given. Pass at least one method with one group.")
+    published = _published_values(table, groups, paper or {})
+    styles = method_looks(table)
+    lines, width = _split_groups(groups, len(table))
     figure, rows = new_figure(len(lines), 1, panel=(width, _HEIGHT))
     lowest, highest = _limits(table, published)
     for (panel,), line in zip(rows, lines, strict=True):
-        _draw(panel, line, table, looks, published)
-        n_slots = len(lines[0]) * (len(table) + _GAP)
-        panel.set(ylabel=textwrap.fill(y, 26), ylim=(lowest, highest), xlim=(-_GAP / 2, n_slots - _GAP / 2))
+        _draw_bars(panel, line, table, styles, published)
+        n_slots = len(lines[0]) * (len(table) + _SPACING)
+        panel.set(ylabel=textwrap.fill(y, 26), ylim=(lowest, highest), xlim=(-_SPACING / 2, n_slots - _SPACING / 2))
     rows[-1][0].set_xlabel(x)
-    put_title(rows[0][0], title, inches=width - 1.0)
-    handles: dict[str, Artist] = {method: _patch(look) for method, look in looks.items()}
+    set_wrapped_title(rows[0][0], title, inches=width - 1.0)
+    handles: dict[str, Artist] = {method: _patch(style) for method, style in styles.items()}
     if published:
         handles["paper"] = Line2D([], [], markersize=4.5, **_PAPER)
     legend_below(figure, handles)
     return figure
 
 
-def _draw(
+def _draw_bars(
     panel: Axes,
     groups: list[str],
     table: Mapping[str, Mapping[str, tuple[float, float]]],
-    looks: Mapping[str, MethodStyle],
+    styles: Mapping[str, MethodStyle],
     published: Mapping[tuple[str, str], float],
 ) -> None:
-    starts = np.arange(len(groups)) * (len(table) + _GAP)
+    starts = np.arange(len(groups)) * (len(table) + _SPACING)
     for k, method in enumerate(table):
-        there = [(start + k, g) for start, g in zip(starts, groups, strict=True) if g in table[method]]
-        places = np.array([place for place, _ in there])
-        numbers = np.array([table[method][g] for _, g in there]).reshape(-1, 2)
-        look = looks[method]
+        given = [(start + k, g) for start, g in zip(starts, groups, strict=True) if g in table[method]]
+        positions = np.array([position for position, _ in given])
+        numbers = np.array([table[method][g] for _, g in given]).reshape(-1, 2)
+        style = styles[method]
         panel.bar(
-            places, numbers[:, 0], width=0.92, color=look.colour, hatch=look.hatch, label=method, linewidth=0,
+            positions, numbers[:, 0], width=0.92, color=style.colour, hatch=style.hatch, label=method, linewidth=0,
             edgecolor="white",
         )  # fmt: skip
         noisy = numbers[:, 1] > 0
         panel.errorbar(
-            places[noisy],
+            positions[noisy],
             numbers[noisy, 0],
             numbers[noisy, 1],
             linestyle="none",
@@ -91,8 +94,8 @@ def _draw(
             linewidth=0.8,
             capsize=1.5,
         )  # fmt: skip
-        spots = zip(starts + k, groups, strict=True)
-        marks = [(place, published[method, g]) for place, g in spots if (method, g) in published]
+        bars = zip(starts + k, groups, strict=True)
+        marks = [(position, published[method, g]) for position, g in bars if (method, g) in published]
         if marks:
             panel.plot(*zip(*marks, strict=True), linestyle="none", markersize=3.5, markeredgewidth=0.8, **_PAPER)
     panel.axhline(0.0, color="0.3", linewidth=0.8)
@@ -104,48 +107,46 @@ def _draw(
     panel.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _patch(look: MethodStyle) -> Patch:
-    return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
+def _patch(style: MethodStyle) -> Patch:
+    return Patch(facecolor=style.colour, hatch=style.hatch, edgecolor="white", linewidth=0)
 
 
-def _lines(groups: list[str], n_methods: int) -> tuple[list[list[str]], float]:
-    """Cut groups into lines of bars that are wide enough to be seen, and give the width of the figure."""
-    slots = n_methods + _GAP
-    n_lines = -(-len(groups) // max(1, int(_WIDEST / (slots * _NARROWEST_BAR))))
+def _split_groups(groups: list[str], n_methods: int) -> tuple[list[list[str]], float]:
+    """Split groups into lines in which bars are wide enough to be visible; also return the panel width in inches."""
+    slots = n_methods + _SPACING
+    n_lines = -(-len(groups) // max(1, int(_MAX_WIDTH / (slots * _MIN_BAR))))
     per_line = -(-len(groups) // n_lines)
-    width = min(_WIDEST, per_line * slots * _WIDEST_BAR) + 0.8
+    width = min(_MAX_WIDTH, per_line * slots * _MAX_BAR) + 0.8
     lines = [groups[k : k + per_line] for k in range(0, len(groups), per_line)]
-    return lines, max(_LEAST_WIDTH, width)
+    return lines, max(_MIN_WIDTH, width)
 
 
 def _limits(
     table: Mapping[str, Mapping[str, tuple[float, float]]], published: Mapping[tuple[str, str], float]
 ) -> tuple[float, float]:
-    """Give limits that hold zero, all error bars and all marks."""
+    """Return axis limits that include zero, all error bars and all marks."""
     pairs = np.array([pair for row in table.values() for pair in row.values() if np.isfinite(pair[0])])
     ends = np.concatenate([pairs[:, 0] - pairs[:, 1], pairs.sum(axis=1), list(published.values()), [0.0]])
-    room = 0.05 * float(np.ptp(ends)) or 1.0
-    return float(ends.min()) - (room if ends.min() < 0 else 0.0), float(ends.max()) + room
+    margin = 0.05 * float(np.ptp(ends)) or 1.0
+    return float(ends.min()) - (margin if ends.min() < 0 else 0.0), float(ends.max()) + margin
 
 
-def _in_order(table: Numbers) -> list[str]:
-    """Give all groups; one that a method lacks stands where the other methods have it."""
+def _ordered_groups(table: Numbers) -> list[str]:
+    """Return all groups in an order that agrees with the order of every method, if there is one."""
     sorter = TopologicalSorter[str](dict.fromkeys((group for row in table.values() for group in row), ()))
     for row in table.values():
         for before, after in pairwise(row):
             sorter.add(after, before)
     try:
         return list(sorter.static_order())
-    except CycleError:  # methods have them in different orders
+    except CycleError:  # the orders of two methods contradict each other
         return list(dict.fromkeys(group for row in table.values() for group in row))
 
 
-def _published(table: Numbers, groups: list[str], paper: Numbers) -> dict[tuple[str, str], float]:
-    strangers = [method for method in paper if method not in table]
-    if strangers:
-        raise ViewError(
-            f"paper must name methods that have bars. Got {strangers[0]!r}; the methods are: {', '.join(table)}."
-        )
+def _published_values(table: Numbers, groups: list[str], paper: Numbers) -> dict[tuple[str, str], float]:
+    unknown = [method for method in paper if method not in table]
+    if unknown:
+        raise ViewError(f"paper must name methods in values. Got {unknown[0]!r}; the methods are: {', '.join(table)}.")
     return {(m, g): float(v) for m, row in paper.items() for g, v in row.items() if g in groups and np.isfinite(v)}
 
 
@@ -154,12 +155,12 @@ def _mean_and_std(method: str, group: str, given: Any) -> tuple[float, float]:
         mean, std = (float(given), 0.0) if np.ndim(given) == 0 else (float(part) for part in given)
     except (TypeError, ValueError):
         raise ViewError(
-            f"The bar of '{method}' for '{group}' must be a mean, or (mean, std). Got {given!r}. "
-            "Give one or two numbers."
+            f"The value of '{method}' for '{group}' must be a mean, or (mean, std). Got {given!r}. "
+            "Pass one or two numbers."
         ) from None
     if std < 0 or np.isinf(mean) or np.isinf(std):
         raise ViewError(
-            f"The bar of '{method}' for '{group}' must be finite, with a standard deviation of at least zero. "
-            f"Got {mean:g} and {std:g}. Leave it out where there is none."
+            f"The value of '{method}' for '{group}' must be finite, with a non-negative standard deviation. "
+            f"Got {mean:g} and {std:g}. Omit the group if there is no value."
         )
     return mean, 0.0 if np.isnan(std) else std

@@ -1,7 +1,4 @@
-"""Pictures of how methods do as something grows: means with bands of one standard deviation.
-
-Pictures of a fit's course.
-"""
+"""Line plots: results of methods along an axis, with bands of one standard deviation, and training curves."""
 
 import textwrap
 from collections.abc import Mapping
@@ -15,17 +12,25 @@ from matplotlib.lines import Line2D
 
 from mvlvm.errors import ViewError
 from mvlvm.plots.palette import MethodStyle, base_name, method_looks
-from mvlvm.plots.style import legend_below, legend_beside, new_figure, plain_log_ticks, put_title, ticks_where_measured
+from mvlvm.plots.style import (
+    legend_below,
+    legend_beside,
+    new_figure,
+    plain_log_ticks,
+    set_ticks_at_values,
+    set_wrapped_title,
+)
 
 _PANEL = (3.7, 2.9)  # inches
-_MOST_ACROSS = 3
-_LONGEST_NAME = 32  # characters in one line beside an axis
+_MAX_COLUMNS = 3
+_LABEL_LINE = 32  # characters in one line of an axis label
 _REFERENCE_COLOUR = "0.35"
 _SCALES = ("", "x", "y", "xy")
+_IGNORED_SHARE = 0.05  # of the first steps, whose steep increase would otherwise flatten the rest of a training curve
 
 
 class Curve(NamedTuple):
-    """The points of a line, from left to right, and the half width of its band."""
+    """The points of a line, from left to right, and the half-width of its band."""
 
     x: Float[np.ndarray, " K"]
     mean: Float[np.ndarray, " K"]
@@ -41,22 +46,25 @@ def plot_curves(
     references: Mapping[str, Any] | None = None,
     title: str = "",
 ) -> Figure:
-    """Show the mean of every method along an axis, with a band of one standard deviation.
+    """Plot the mean of every method along an axis, with a band of one standard deviation.
 
-    A point whose mean is NaN is not drawn; the line goes from the one before it to the one after it.
+    A point whose mean is NaN is not drawn; the line connects its neighbours.
 
     Args:
         curves: method -> (x, mean) or (x, mean, std), arrays of the same length.
-        x: what the horizontal axis is, with its unit.
-        y: what the vertical axis is, with its unit.
-        log: which axes are logarithmic: "", "x", "y" or "xy".
-        references: name -> a number or (x, y), drawn dashed; in a method's colour where the name starts with the
-            method's and a comma, "MV-RFLVM, paper".
-        title: of the figure.
+        x: label of the horizontal axis, with the unit.
+        y: label of the vertical axis, with the unit.
+        log: the logarithmic axes: "", "x", "y" or "xy".
+        references: name -> a number or (x, y), drawn as a dashed line. A name that consists of a method, a comma and a
+            comment, such as "MV-RFLVM, paper", is drawn in the colour of the method.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel.
 
     Raises:
-        ViewError: there are no curves, or they are no arrays of the same length, or not positive where an axis is
-            logarithmic.
+        ViewError: no curve is given, the arrays of a curve differ in length, or a value on a logarithmic axis is not
+            positive.
     """
     return plot_curve_panels({title: curves}, x=x, y=y, log=log, references={title: references or {}})
 
@@ -69,17 +77,20 @@ def plot_curve_panels(
     log: str = "",
     references: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Figure:
-    """Show curves as `plot_curves` does in several panels, one per data set or measure, with one legend for all.
+    """Plot curves as `plot_curves` does, in several panels with a common legend.
 
     Args:
-        panels: title -> method -> (x, mean) or (x, mean, std).
-        x: what the horizontal axes are, with unit.
-        y: what the vertical axes are, with unit: one name for all, or title -> name.
-        log: which axes are logarithmic: "", "x", "y" or "xy".
-        references: title -> name -> a number or (x, y), drawn dashed.
+        panels: title of the panel -> method -> (x, mean) or (x, mean, std).
+        x: label of the horizontal axes, with the unit.
+        y: label of the vertical axes, with the unit: one for all panels, or title -> label.
+        log: the logarithmic axes: "", "x", "y" or "xy".
+        references: title -> name -> a number or (x, y), drawn as a dashed line.
+
+    Returns:
+        The figure, with one panel per title.
 
     Raises:
-        ViewError: as `plot_curves`.
+        ViewError: as for `plot_curves`.
     """
     if log not in _SCALES:
         raise ViewError(f"log must be one of {', '.join(map(repr, _SCALES))}. Got {log!r}.")
@@ -88,52 +99,72 @@ def plot_curve_panels(
         for title, curves in panels.items()
     }
     if not any(len(curve.x) for curves in checked.values() for curve in curves.values()):
-        raise ViewError("There is nothing to show: no curve with a point was given. Give at least one.")
-    looks = method_looks([method for curves in checked.values() for method in curves])
-    n_rows = -(-len(panels) // _MOST_ACROSS)
+        raise ViewError("There is nothing to plot: no curve with a point was given. Pass at least one.")
+    styles = method_looks([method for curves in checked.values() for method in curves])
+    n_rows = -(-len(panels) // _MAX_COLUMNS)
     figure, rows = new_figure(n_rows, -(-len(panels) // n_rows), panel=_PANEL)
     axes = [panel for row in rows for panel in row]
     handles: dict[str, Line2D] = {}
     for panel, (title, curves) in zip(axes, checked.items(), strict=False):
         panel.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
         lines = {name: _as_reference(name, given, log) for name, given in (references or {}).get(title, {}).items()}
-        handles |= _draw_curves(panel, curves, looks) | _draw_references(panel, lines, looks)
-        panel.set(xlabel=x, ylabel=textwrap.fill(y if isinstance(y, str) else y[title], _LONGEST_NAME))
-        put_title(panel, title, inches=_PANEL[0])
-        _scale(panel, list(curves.values()), list(lines.values()))
+        handles |= _draw_curves(panel, curves, styles) | _draw_references(panel, lines, styles)
+        panel.set(xlabel=x, ylabel=textwrap.fill(y if isinstance(y, str) else y[title], _LABEL_LINE))
+        set_wrapped_title(panel, title, inches=_PANEL[0])
+        _set_scale(panel, list(curves.values()), list(lines.values()))
     for panel in axes[len(panels) :]:
         panel.remove()
-    order = [*looks, *(name for name in handles if name not in looks)]
+    order = [*styles, *(name for name in handles if name not in styles)]
     legend = legend_beside if len(panels) == 1 else legend_below
     legend(figure, {name: handles[name] for name in order if name in handles})
     return figure
 
 
-def _draw_curves(panel: Axes, curves: Mapping[str, Curve], looks: Mapping[str, MethodStyle]) -> dict[str, Line2D]:
+def plot_bounds(histories: Mapping[str, Mapping[str, Float[np.ndarray, " T"]]]) -> Figure:
+    """Plot the evidence lower bound against the training time, one panel per fit.
+
+    Args:
+        histories: title -> the `history_` of an estimator.
+
+    Returns:
+        The figure, with one panel per fit.
+    """
+    figure, (axes,) = new_figure(1, len(histories), panel=(4.6, 3.2))
+    for panel, (title, history) in zip(axes, histories.items(), strict=True):
+        first = int(_IGNORED_SHARE * len(history["elbo"]))
+        panel.plot(history["seconds"], history["elbo"] / 1000, linewidth=0.8)
+        low, high = history["elbo"][first:].min() / 1000, history["elbo"].max() / 1000
+        panel.set_ylim(low, high + 0.05 * (high - low))
+        panel.set(title=title, xlabel="seconds", ylabel="evidence lower bound (1,000 nats)")
+        panel.grid(alpha=0.3)
+    return figure
+
+
+def _draw_curves(panel: Axes, curves: Mapping[str, Curve], styles: Mapping[str, MethodStyle]) -> dict[str, Line2D]:
     handles = {}
     for method, (x, mean, std) in curves.items():
         if not len(x):
             continue
-        look = looks[method]
+        style = styles[method]
         (handles[method],) = panel.plot(
-            x, mean, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=look.width,
-            markersize=3.5 + look.width, markeredgecolor="white", markeredgewidth=0.5, zorder=2 + look.layer,
+            x, mean, color=style.colour, marker=style.marker, linestyle=style.line, linewidth=style.width,
+            markersize=3.5 + style.width, markeredgecolor="white", markeredgewidth=0.5, zorder=2 + style.layer,
         )  # fmt: skip
         if len(x) > 1:
             low = np.where(mean - std > 0, mean - std, mean * 1e-9) if panel.get_yscale() == "log" else mean - std
-            panel.fill_between(x, low, mean + std, color=look.colour, alpha=0.13, linewidth=0, zorder=look.layer)
-        else:  # a band of one point has no width
-            panel.errorbar(x, mean, std, color=look.colour, linewidth=0.9, capsize=2, zorder=1 + look.layer)
+            panel.fill_between(x, low, mean + std, color=style.colour, alpha=0.13, linewidth=0, zorder=style.layer)
+        else:  # the band of a single point would be invisible
+            panel.errorbar(x, mean, std, color=style.colour, linewidth=0.9, capsize=2, zorder=1 + style.layer)
     return handles
 
 
 def _draw_references(
-    panel: Axes, references: Mapping[str, Curve | float], looks: Mapping[str, MethodStyle]
+    panel: Axes, references: Mapping[str, Curve | float], styles: Mapping[str, MethodStyle]
 ) -> dict[str, Line2D]:
     handles = {}
     for name, reference in references.items():
         method = base_name(name)
-        colour = looks[method].colour if method in looks else _REFERENCE_COLOUR
+        colour = styles[method].colour if method in styles else _REFERENCE_COLOUR
         if isinstance(reference, Curve):
             (line,) = panel.plot(reference.x, reference.mean, color=colour, linestyle="--", linewidth=1.3, zorder=2.5)
         else:
@@ -142,19 +173,19 @@ def _draw_references(
     return handles
 
 
-def _scale(panel: Axes, curves: list[Curve], references: list[Curve | float]) -> None:
-    """Set limits and ticks; a band that reaches below zero must not stretch a logarithmic axis."""
+def _set_scale(panel: Axes, curves: list[Curve], references: list[Curve | float]) -> None:
+    """Set limits and ticks; a band that extends below zero must not stretch a logarithmic axis."""
     lines = [line for line in (*curves, *references) if isinstance(line, Curve)]
     if panel.get_yscale() == "log":
         levels = [level for level in references if not isinstance(level, Curve)]
         tops = np.concatenate([*(line.mean + line.std for line in lines), levels])
         lows = np.concatenate([*(np.maximum(line.mean - line.std, line.mean / 3) for line in lines), levels])
-        room = (tops.max() / lows.min()) ** 0.06
-        panel.set_ylim(lows.min() / room / 1.1, tops.max() * room * 1.1)
+        margin = (tops.max() / lows.min()) ** 0.06
+        panel.set_ylim(lows.min() / margin / 1.1, tops.max() * margin * 1.1)
         plain_log_ticks(panel.yaxis)
     if panel.get_xscale() == "log":
         plain_log_ticks(panel.xaxis)
-    ticks_where_measured(panel.xaxis, np.concatenate([curve.x for curve in curves]).tolist(), inches=_PANEL[0] - 0.8)
+    set_ticks_at_values(panel.xaxis, np.concatenate([curve.x for curve in curves]).tolist(), inches=_PANEL[0] - 0.8)
     panel.grid(alpha=0.3, linewidth=0.5)
     panel.set_axisbelow(True)
     panel.tick_params(labelsize="small")
@@ -162,66 +193,43 @@ def _scale(panel: Axes, curves: list[Curve], references: list[Curve | float]) ->
 
 
 def _as_curve(name: str, given: Any, log: str) -> Curve:
-    """Give a curve with the points that are there, in the order of the axis."""
+    """Validate a curve; return its observed points, sorted by x."""
     try:
         x, mean, *rest = (np.asarray(part, dtype=np.float64) for part in given)
         (std,) = rest or (np.zeros_like(mean),)
     except (TypeError, ValueError):
         raise ViewError(
             f"Curve '{name}' must be arrays (x, mean) or (x, mean, std). Got {type(given).__name__}. "
-            "Give numbers along the axis, and the mean and the standard deviation at each."
+            "Pass positions along the axis, and the mean and the standard deviation at each."
         ) from None
     if x.ndim != 1 or not x.shape == mean.shape == std.shape:
         raise ViewError(
-            f"Curve '{name}' must be arrays of the same length. Got the shapes {x.shape}, {mean.shape} and "
-            f"{std.shape}. Give one mean for every x; write NaN where there is none."
+            f"Curve '{name}' must be arrays of the same length. Got shapes {x.shape}, {mean.shape} and "
+            f"{std.shape}. Pass one mean per x, NaN where it is missing."
         )
-    there = np.flatnonzero(~np.isnan(mean))
-    there = there[np.argsort(x[there], kind="stable")]
-    curve = Curve(x[there], mean[there], np.nan_to_num(std[there]))
+    observed = np.flatnonzero(~np.isnan(mean))
+    observed = observed[np.argsort(x[observed], kind="stable")]
+    curve = Curve(x[observed], mean[observed], np.nan_to_num(std[observed]))
     _check_values(name, curve, log)
     return curve
 
 
 def _check_values(name: str, curve: Curve, log: str) -> None:
     if not np.isfinite(np.concatenate(curve)).all():
-        raise ViewError(
-            f"Curve '{name}' must hold finite numbers. Got inf, or an x that is NaN. Leave such points out."
-        )
+        raise ViewError(f"Curve '{name}' must consist of finite numbers. Got inf, or NaN as an x. Omit these points.")
     if (curve.std < 0).any():
-        raise ViewError(f"Curve '{name}' must have standard deviations of at least zero. Got {curve.std.min():g}.")
+        raise ViewError(f"Curve '{name}' must have non-negative standard deviations. Got {curve.std.min():g}.")
     for axis, values in (("x", curve.x), ("y", curve.mean)):
         if axis in log and (values <= 0).any():
             raise ViewError(
                 f"Curve '{name}' must be positive on a logarithmic axis. Got {axis} = {values.min():g}. "
-                f"Leave '{axis}' out of log, or leave the point out."
+                f"Remove '{axis}' from log, or omit the point."
             )
 
 
 def _as_reference(name: str, given: Any, log: str) -> Curve | float:
-    """Give a level or a line."""
+    """Validate a reference; return a number for a horizontal line, or a curve."""
     if np.ndim(given) == 0:
         _check_values(name, Curve(np.ones(1), np.array([given], dtype=np.float64), np.zeros(1)), log)
         return float(given)
     return _as_curve(name, given, log)
-
-
-# The steep climb of the first steps would press the rest of the curve flat against the top.
-_SHARE_NOT_SHOWN = 0.05
-
-
-def plot_bounds(histories: Mapping[str, Mapping[str, Float[np.ndarray, " T"]]]) -> Figure:
-    """Show the bound over time, one panel per fit.
-
-    Args:
-        histories: title -> an estimator's `history_`.
-    """
-    figure, (axes,) = new_figure(1, len(histories), panel=(4.6, 3.2))
-    for panel, (title, history) in zip(axes, histories.items(), strict=True):
-        shown = int(_SHARE_NOT_SHOWN * len(history["elbo"]))
-        panel.plot(history["seconds"], history["elbo"] / 1000, linewidth=0.8)
-        low, high = history["elbo"][shown:].min() / 1000, history["elbo"].max() / 1000
-        panel.set_ylim(low, high + 0.05 * (high - low))
-        panel.set(title=title, xlabel="seconds", ylabel="evidence lower bound (1,000 nats)")
-        panel.grid(alpha=0.3)
-    return figure

@@ -1,7 +1,4 @@
-"""Views as figures take them: matrices of numbers with the same samples in their rows.
-
-A picture of what is there and what is missing: samples down, the columns of every view across.
-"""
+"""Overview of observed and missing entries: samples along the vertical axis, the columns of every view across."""
 
 import math
 import textwrap
@@ -20,59 +17,29 @@ from scipy.sparse import csr_array, issparse
 from mvlvm.errors import ViewError
 from mvlvm.plots.style import MISSING, OBSERVED, new_figure
 
-
-def as_matrices(views: Mapping[str, Any]) -> dict[str, Any]:
-    """Give views as numeric arrays, or sparse as they are; None in an array of objects becomes NaN.
-
-    Raises:
-        ViewError: there are none, one is no matrix of numbers or is empty, or their rows are not the same in number.
-    """
-    if not views:
-        raise ViewError("There is nothing to show: no view was given. Give at least one.")
-    matrices = {name: _as_matrix(name, Y) for name, Y in views.items()}
-    lengths = {name: Y.shape[0] for name, Y in matrices.items()}
-    if len(set(lengths.values())) > 1:
-        raise ViewError(
-            "Views must have a row for every sample, the same number in all. Got "
-            f"{', '.join(f'{name}: {length}' for name, length in lengths.items())}."
-        )
-    return matrices
-
-
-def _as_matrix(name: str, Y: Any) -> Any:
-    matrix = Y if issparse(Y) else np.asarray(Y)
-    if matrix.dtype.kind not in "biuf":
-        try:
-            matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ViewError(f"View '{name}' must be made of numbers. Got {matrix.dtype}.") from error
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        shape = " x ".join(map(str, matrix.shape)) or "a number"
-        raise ViewError(f"View '{name}' must be a matrix with at least one row and one column. Got {shape}.")
-    return matrix
-
-
 Mask = Bool[np.ndarray, "N _"] | csr_array
 
-# About as many as a panel has pixels; more rows or columns than this share lines.
-MOST_LINES = 1000
-_SHARES = LinearSegmentedColormap.from_list("shares", [OBSERVED, MISSING])
-_LONGEST_NAME = 16  # characters in one line of a panel's title
+MAX_LINES = 1000  # about the number of pixels of a panel; with more rows or columns, neighbours share a line
+_SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", [OBSERVED, MISSING])
+_TITLE_LINE = 16  # characters in one line of a panel's title
 
 
 def plot_overview(views: Mapping[str, Any], *, title: str = "") -> Figure:
-    """Show which entries of which view are missing, one panel per view.
+    """Plot which entries of every view are missing, one panel per view.
 
-    Samples stand in the same order in all panels: those with the same views missing lie together, the complete ones
-    first, otherwise as they are in the data. Where there are more samples or columns than a panel can show, neighbours
-    share a line, coloured by the share of their entries that is missing.
+    All panels show the samples in the same order: grouped by the views that are missing altogether, complete samples
+    first, and within a group in the order of the data. If there are more samples or columns than a panel can resolve,
+    neighbours share a line, coloured by their proportion of missing entries.
 
     Args:
-        views: view name -> matrix with a row for every sample, an array or SciPy-sparse; NaN is missing.
-        title: of the figure.
+        views: view name -> matrix with one row per sample, an array or SciPy sparse; NaN marks missing entries.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel per view.
 
     Raises:
-        ViewError: there are no views, or they are no matrices of numbers of the same samples.
+        ViewError: no view is given, or the views are not numeric matrices with the same number of rows.
     """
     masks = {name: missing_entries(Y) for name, Y in as_matrices(views).items()}
     order = order_by_missing_views(list(masks.values()))
@@ -84,15 +51,49 @@ def plot_overview(views: Mapping[str, Any], *, title: str = "") -> Figure:
     for panel in panels[1:]:
         panel.tick_params(left=False, labelleft=False)
     is_sorted = not np.array_equal(order, np.arange(len(order)))
-    panels[0].set_ylabel("samples, sorted by the views they lack" if is_sorted else "samples, in the order of the data")
+    panels[0].set_ylabel("samples, sorted by missing views" if is_sorted else "samples, in the order of the data")
     _add_legend(figure, blended=any(bool(((part > 0) & (part < 1)).any()) for part in shares.values()))
     if title:
         figure.suptitle(title)
     return figure
 
 
+def as_matrices(views: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert views to numeric arrays; sparse views stay sparse, None in an object array becomes NaN.
+
+    Returns:
+        View name -> matrix of shape (n_samples, n_columns).
+
+    Raises:
+        ViewError: no view is given, a view is empty or not a matrix of numbers, or the numbers of rows differ.
+    """
+    if not views:
+        raise ViewError("There is nothing to plot: no view was given. Pass at least one.")
+    matrices = {name: _as_matrix(name, Y) for name, Y in views.items()}
+    lengths = {name: Y.shape[0] for name, Y in matrices.items()}
+    if len(set(lengths.values())) > 1:
+        raise ViewError(
+            "All views must have the same number of rows, one per sample. Got "
+            f"{', '.join(f'{name}: {length}' for name, length in lengths.items())}."
+        )
+    return matrices
+
+
+def _as_matrix(name: str, Y: Any) -> Any:
+    matrix = Y if issparse(Y) else np.asarray(Y)
+    if matrix.dtype.kind not in "biuf":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ViewError(f"View '{name}' must consist of numbers. Got {matrix.dtype}.") from error
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        shape = " x ".join(map(str, matrix.shape)) or "a number"
+        raise ViewError(f"View '{name}' must be a matrix with at least one row and one column. Got {shape}.")
+    return matrix
+
+
 def missing_entries(Y: Any) -> Mask:
-    """Give which entries are missing, sparse where the view is or where none can be."""
+    """Return the mask of missing entries, sparse if the view is sparse or cannot have missing entries."""
     if issparse(Y):
         stored = csr_array(Y, copy=True)
         stored.data = np.isnan(stored.data)
@@ -103,13 +104,13 @@ def missing_entries(Y: Any) -> Mask:
 
 
 def order_by_missing_views(masks: Sequence[Mask]) -> Int[np.ndarray, " N"]:
-    """Order samples by the views they lack altogether: none first, then one, then two; otherwise as they come."""
+    """Return the order that sorts samples by the number of completely missing views, then by which ones; shape (N,)."""
     lacking = np.stack([mask.sum(axis=1) == _size(mask)[1] for mask in masks])
-    return np.lexsort([*lacking[::-1], lacking.sum(axis=0)])  # the last key weighs most
+    return np.lexsort([*lacking[::-1], lacking.sum(axis=0)])  # the last key is the primary one
 
 
 def block_shares(mask: Mask, order: Int[np.ndarray, " N"]) -> Float[np.ndarray, "R C"]:
-    """Give the share of missing entries in blocks of neighbouring columns and of rows that follow in `order`."""
+    """Return the proportion of missing entries in blocks of consecutive rows of `order` and neighbouring columns."""
     row_edges, column_edges = (_edges(length) for length in _size(mask))
     blocks = np.split(order, row_edges[1:-1])
     counts = np.stack([np.add.reduceat(mask[rows].sum(axis=0), column_edges[:-1]) for rows in blocks])
@@ -117,21 +118,25 @@ def block_shares(mask: Mask, order: Int[np.ndarray, " N"]) -> Float[np.ndarray, 
 
 
 def _size(mask: Mask) -> tuple[int, int]:
-    # SciPy's annotations have a shape that may be None
+    # SciPy annotates the shape as optional
     n_rows, n_columns = mask.shape  # pyright: ignore[reportGeneralTypeIssues]
     return n_rows, n_columns
 
 
 def _edges(length: int) -> Int[np.ndarray, " E"]:
-    """Cut a length into blocks of nearly the same size, of one each where that is few enough."""
-    n_blocks = min(length, MOST_LINES)
+    """Return the edges of at most `MAX_LINES` blocks of nearly equal size."""
+    n_blocks = min(length, MAX_LINES)
     return np.arange(n_blocks + 1) * length // n_blocks
 
 
 def _draw_view(panel: Axes, name: str, mask: Mask, shares: Float[np.ndarray, "R C"]) -> None:
     n_rows, n_columns = _size(mask)
-    panel.imshow(_enlarged(shares), cmap=_SHARES, vmin=0, vmax=1, aspect="auto", extent=(0, n_columns, n_rows, 0))
-    panel.set_title(f"{textwrap.fill(name, _LONGEST_NAME)}\n{_say_missing(int(mask.sum()), mask)}", fontsize="medium")
+    panel.imshow(
+        _enlarged(shares), cmap=_SHARE_COLOURS, vmin=0, vmax=1, aspect="auto", extent=(0, n_columns, n_rows, 0)
+    )
+    panel.set_title(
+        f"{textwrap.fill(name, _TITLE_LINE)}\n{_describe_missing(int(mask.sum()), mask)}", fontsize="medium"
+    )
     panel.set_xlabel(f"{n_columns:,} column{'s' if n_columns > 1 else ''}")
     panel.set_xticks([])
     panel.yaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -139,12 +144,12 @@ def _draw_view(panel: Axes, name: str, mask: Mask, shares: Float[np.ndarray, "R 
 
 
 def _enlarged(shares: Float[np.ndarray, "R C"]) -> Float[np.ndarray, "A B"]:
-    """Repeat the lines of a small picture: matplotlib blurs what it has to enlarge."""
-    rows, columns = (-(-MOST_LINES // length) for length in shares.shape)
+    """Repeat the lines of a small image, because matplotlib blurs images that it enlarges."""
+    rows, columns = (-(-MAX_LINES // length) for length in shares.shape)
     return shares.repeat(rows, axis=0).repeat(columns, axis=1)
 
 
-def _say_missing(n_missing: int, mask: Mask) -> str:
+def _describe_missing(n_missing: int, mask: Mask) -> str:
     share = n_missing / math.prod(_size(mask))
     if not n_missing:
         return "complete"
@@ -154,5 +159,5 @@ def _say_missing(n_missing: int, mask: Mask) -> str:
 def _add_legend(figure: Figure, *, blended: bool) -> None:
     handles = [Patch(color=OBSERVED, label="observed"), Patch(color=MISSING, label="missing")]
     if blended:
-        handles.insert(1, Patch(color=_SHARES(0.5), label="missing in part"))
+        handles.insert(1, Patch(color=_SHARE_COLOURS(0.5), label="missing in part"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)

@@ -1,4 +1,4 @@
-"""The look of methods: a method has the same colour, marker and line in every figure, and ours stands out."""
+"""Colours, markers and line styles of methods: the same in every figure, with NG-MVLVM highlighted."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -6,8 +6,8 @@ from zlib import crc32
 
 OURS_COLOUR = "#d55e00"
 _OURS = ("ngmvlvm", "ours")
-# Colours far apart, none of them near ours, each with the methods that have it: a method of several views, then those
-# of one view that it does not stand beside in a table, then the names that other libraries give them.
+# Well-separated colours, none close to OURS_COLOUR, each with the methods that use it: a multi-view method, then
+# single-view methods that never appear in the same table, then the names of these methods in other libraries.
 _FAMILIES = (
     ("#14532d", "MV-ARFLVM", "ARFLVM"),
     ("#1f9e50", "MV-RFLVM", "RFLVM"),
@@ -26,9 +26,9 @@ _FAMILIES = (
     ("#9ccc3c", "DCA"),
     ("#b0105f", "CVQ-VAE"),
 )
-_MARKERS = "sD^vPX<>hpd8H"  # filled ones that can be told apart; the circle is ours
+_MARKERS = "sD^vPX<>hpd8H"  # filled and distinguishable; the circle is reserved for NG-MVLVM
 _OUR_MARKERS = "osD^vPX"
-_LINES = ("-", "-.", ":")  # dashes are left to references
+_LINES = ("-", "-.", ":")  # dashes are reserved for reference lines
 _HATCHES = ("", "////", "....")
 
 
@@ -36,12 +36,12 @@ class MethodStyle(NamedTuple):
     """How a method is drawn.
 
     Attributes:
-        colour: of its lines, markers and bars.
-        marker: at its points.
-        line: the style of its lines.
-        hatch: of its bars.
-        width: of its lines, in points.
-        layer: methods of a higher one are drawn over the others.
+        colour: colour of lines, markers and bars.
+        marker: marker at the points of a line.
+        line: line style.
+        hatch: hatching of bars.
+        width: line width in points.
+        layer: drawing order; a method in a higher layer is drawn on top.
     """
 
     colour: str
@@ -53,11 +53,17 @@ class MethodStyle(NamedTuple):
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, MethodStyle]:
-    """Give every method its look, no two the same as long as there are no more than 48.
+    """Return the style of every method; the styles are distinct for up to 48 methods.
 
-    The methods of the library have their colour and marker for good, and variants of them, "MV-RFLVM, 200 steps" or
-    "PCA (R)", have the method's colour. A name that is not known takes a colour by its letters, or the next that nobody
-    else in the figure has. Lines are solid and bars plain unless others in the figure have the same colour.
+    Each method of the library has a fixed colour and marker, and its variants, such as "MV-RFLVM, 200 steps" or
+    "PCA (R)", share its colour. The colour of an unknown name is a hash of the name, or the next colour that is unused
+    in the figure. Lines are solid and bars plain unless several methods of the figure share a colour.
+
+    Args:
+        methods: names of the methods that appear together in a figure; repeated names count once.
+
+    Returns:
+        name -> `MethodStyle`, in the order of `methods`.
 
     Example:
         >>> from mvlvm.plots import method_looks
@@ -65,54 +71,56 @@ def method_looks(methods: Iterable[str]) -> dict[str, MethodStyle]:
         '#d55e00'
     """
     names = list(dict.fromkeys(methods))
-    looks: dict[str, MethodStyle] = {}
+    styles: dict[str, MethodStyle] = {}
     for name in sorted(names, key=lambda name: (_family(name) is None, _is_variant(name), name)):
-        taken = set(looks.values())
-        looks[name] = next((look for look in _wishes(name, looks) if look not in taken), _look(0, 0))
-    shared = [look.colour for look in looks.values()]
-    return {name: looks[name] if shared.count(looks[name].colour) > 1 else _plainest(looks[name]) for name in names}
+        taken = set(styles.values())
+        styles[name] = next((style for style in _candidates(name, styles) if style not in taken), _style(0, 0))
+    colours = [style.colour for style in styles.values()]
+    shared = {colour for colour in colours if colours.count(colour) > 1}
+    return {name: styles[name] if styles[name].colour in shared else _solid(styles[name]) for name in names}
 
 
 def is_ours(method: str) -> bool:
-    """Say whether a name is that of our method, or of a variant of it."""
-    return _plain(base_name(method)) in _OURS
+    """Return whether a name is that of NG-MVLVM or of a variant of it."""
+    return _normalised(base_name(method)) in _OURS
 
 
-def _wishes(name: str, looks: dict[str, MethodStyle]) -> Iterator[MethodStyle]:
-    """Give the looks that a name may have, the best first."""
+def _candidates(name: str, used: dict[str, MethodStyle]) -> Iterator[MethodStyle]:
+    """Yield the styles that a method may have, in order of preference."""
     if is_ours(name):
         for k, marker in enumerate(_OUR_MARKERS):
             yield MethodStyle(OURS_COLOUR, marker, _LINES[k % 3], _HATCHES[k % 3], 2.2, 2)
     family = _family(name)
     if family is not None:
-        own = [_plain(method) for method in _FAMILIES[family][1:]].index(_plain(base_name(name)))
-        styles = range(len(_MARKERS))
-        yield from (_look(family, k) for k in [*styles[own:], *styles[:own]])
-    seen = {look.colour for look in looks.values()}
-    start = crc32(_plain(base_name(name)).encode())
+        first = [_normalised(method) for method in _FAMILIES[family][1:]].index(_normalised(base_name(name)))
+        variants = range(len(_MARKERS))
+        yield from (_style(family, k) for k in [*variants[first:], *variants[:first]])
+    used_colours = {style.colour for style in used.values()}
+    start = crc32(_normalised(base_name(name)).encode())
     order = [(start + step) % len(_FAMILIES) for step in range(len(_FAMILIES))]
-    yield from (_look(place, 0) for place in order if _FAMILIES[place][0] not in seen)
-    yield from (_look(place, k) for k in range(len(_MARKERS)) for place in order)
+    yield from (_style(family, 0) for family in order if _FAMILIES[family][0] not in used_colours)
+    yield from (_style(family, k) for k in range(len(_MARKERS)) for family in order)
 
 
-def _plainest(look: MethodStyle) -> MethodStyle:
-    return look._replace(line=_LINES[0], hatch=_HATCHES[0])
+def _solid(style: MethodStyle) -> MethodStyle:
+    return style._replace(line=_LINES[0], hatch=_HATCHES[0])
 
 
-def _look(family: int, k: int) -> MethodStyle:
-    """Give the k-th look of a colour: another marker each time, and three lines and hatches in turn."""
-    marker = _MARKERS[(family + 5 * k) % len(_MARKERS)]  # five and thirteen share no divisor
+def _style(family: int, k: int) -> MethodStyle:
+    """Return the k-th style of a colour: a different marker for each, cycling through three lines and hatches."""
+    marker = _MARKERS[(family + 5 * k) % len(_MARKERS)]  # 5 and 13, the number of markers, are coprime
     return MethodStyle(_FAMILIES[family][0], marker, _LINES[k % 3], _HATCHES[k % 3], 1.1, 1)
 
 
 def _family(name: str) -> int | None:
-    wanted = _plain(base_name(name))
-    families = ([_plain(method) for method in methods] for _, *methods in _FAMILIES)
+    """Return the index of the method's colour in `_FAMILIES`, or None for an unknown method."""
+    wanted = _normalised(base_name(name))
+    families = ([_normalised(method) for method in methods] for _, *methods in _FAMILIES)
     return next((k for k, methods in enumerate(families) if wanted in methods), None)
 
 
 def base_name(name: str) -> str:
-    """Give the method of a variant: what stands before a comma or a bracket."""
+    """Return the method of a variant: the part of the name before a comma or parenthesis."""
     return name.partition(",")[0].partition("(")[0].strip()
 
 
@@ -120,6 +128,6 @@ def _is_variant(name: str) -> bool:
     return base_name(name) != name
 
 
-def _plain(name: str) -> str:
-    """Give the letters and digits of a name: MV-ARFLVM, MVARFLVM and mv_arflvm are one method."""
+def _normalised(name: str) -> str:
+    """Return the letters and digits of a name in lower case: MV-ARFLVM, MVARFLVM and mv_arflvm are one method."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -1,8 +1,9 @@
-"""Pictures of what fits cost: wall time, growth, quality against seconds, the parts of a step."""
+"""Plots of computational cost: wall time, scaling, accuracy against time, the profile of a training step."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,55 +12,60 @@ from matplotlib.ticker import FixedLocator
 from mvlvm.plots.palette import OURS_COLOUR, method_looks
 from mvlvm.plots.style import QUALITATIVE, new_figure, plain_log_ticks
 
-_STAGGER = 0.025
-_LONG_LABEL = 999
+_STAGGER = 0.025  # relative horizontal offset of markers that would coincide
+_MAX_HORIZONTAL_LABEL = 999  # tick labels of larger numbers are rotated
 
 
 def plot_wall_times(
     times: Mapping[str, Mapping[int, float]], stopped: Mapping[str, Mapping[int, float]], *, title: str
 ) -> Figure:
-    """Show the wall time of whole fits against the number of rows, a line for every method.
+    """Plot the wall time of complete fits against the number of rows, one line per method.
 
     Args:
-        times: method -> rows -> seconds.
-        stopped: method -> rows -> seconds after which it was stopped, drawn as open arrows.
-        title: of the figure.
+        times: method -> number of rows -> seconds.
+        stopped: method -> number of rows -> seconds after which the fit was stopped, drawn as an open triangle.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel on logarithmic axes.
     """
     figure, ((panel,),) = new_figure(1, 1, panel=(6.4, 4.4))
-    looks = method_looks(times)
-    for place, (method, look) in enumerate(looks.items()):
+    for k, (method, style) in enumerate(method_looks(times).items()):
         done = sorted(times[method].items())
         panel.plot(
-            *_columns(done), color=look.colour, marker=look.marker, markersize=5, label=method,
-            linestyle=look.line, linewidth=look.width,
+            *_columns(done), color=style.colour, marker=style.marker, markersize=5, label=method,
+            linestyle=style.line, linewidth=style.width,
         )  # fmt: skip
         for rows, seconds in stopped.get(method, {}).items():
-            beside = rows * (1 + _STAGGER * (place - len(times) / 2))  # many are stopped at the same rows and limit
-            panel.plot([beside], [seconds], color=look.colour, marker="^", markersize=9, markerfacecolor="none")
-    _logarithmic(panel, "rows, N", "wall time (s)")
+            x = rows * (1 + _STAGGER * (k - len(times) / 2))  # many fits are stopped at the same size and time limit
+            panel.plot([x], [seconds], color=style.colour, marker="^", markersize=9, markerfacecolor="none")
+    _set_log_axes(panel, "rows, N", "wall time (s)")
     panel.set_title(title, fontsize="medium")
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     return figure
 
 
 def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], float]], *, title: str) -> Figure:
-    """Show how the time of a step grows, one panel per size that was changed, with the fitted line.
+    """Plot the time of a training step against the problem size, one panel per varied size, with the fitted line.
 
     Args:
-        growths: what was changed -> sizes, seconds per step, and the slope of the fitted line.
-        title: of the figure.
+        growths: name of the varied size -> sizes, seconds per step, and slope of the line fitted to the logarithms.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel per varied size on logarithmic axes.
     """
     figure, (axes,) = new_figure(1, len(growths), panel=(3.0, 2.9))
     times = [1000 * value for _, seconds, _ in growths.values() for value in seconds]
-    for panel, (what, (sizes, seconds, slope)) in zip(axes, growths.items(), strict=True):
+    for panel, (name, (sizes, seconds, slope)) in zip(axes, growths.items(), strict=True):
         x, y = np.asarray(sizes, dtype=float), np.asarray(seconds) * 1000
         level = np.exp(np.mean(np.log(y) - slope * np.log(x)))
         panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
         panel.plot(x, y, color=OURS_COLOUR, marker="o", markersize=5, linestyle="none")
-        _logarithmic(panel, what, "ms per step" if panel is axes[0] else "")
-        panel.set_ylim(min(times) / 1.5, max(times) * 2.5)  # one scale for all, and room for the legend
+        _set_log_axes(panel, name, "ms per step" if panel is axes[0] else "")
+        panel.set_ylim(min(times) / 1.5, max(times) * 2.5)  # common limits, with space for the legend
         panel.xaxis.set_major_locator(FixedLocator(sizes))
-        panel.tick_params(axis="x", labelsize="small", labelrotation=45 if max(sizes) > _LONG_LABEL else 0)
+        panel.tick_params(axis="x", labelsize="small", labelrotation=45 if max(sizes) > _MAX_HORIZONTAL_LABEL else 0)
         panel.legend(frameon=False, fontsize="small", loc="upper left")
     figure.suptitle(title, fontsize="medium")
     return figure
@@ -71,23 +77,26 @@ def plot_quality(
     *,
     title: str,
 ) -> Figure:
-    """Show the best accuracy within so many seconds, one panel per data set, a line for every method.
+    """Plot the best accuracy so far against time, one panel per data set, one line per method.
 
     Args:
-        curves: data set -> method -> seconds and accuracies from 0 to 1.
-        targets: data set -> the accuracy that was asked for, drawn as a line.
-        title: of the figure.
+        curves: data set -> method -> seconds, and accuracies from 0 to 1.
+        targets: data set -> target accuracy, drawn as a horizontal line.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel per data set.
     """
     figure, (axes,) = new_figure(1, len(curves), panel=(4.0, 3.4))
     order = list(dict.fromkeys(method for by_method in curves.values() for method in by_method))
-    looks = method_looks(order)
+    styles = method_looks(order)
     for panel, (data, by_method) in zip(axes, curves.items(), strict=True):
         for method, (seconds, quality) in by_method.items():
-            look = looks[method]
-            best = _best_so_far(seconds, quality)
+            style = styles[method]
+            times, values = _best_so_far(seconds, quality).T
             panel.plot(
-                [at for at, _ in best], [100 * value for _, value in best], color=look.colour, marker=look.marker,
-                markersize=5, label=method, linestyle=look.line, linewidth=look.width,
+                times, 100 * values, color=style.colour, marker=style.marker, markersize=5, label=method,
+                linestyle=style.line, linewidth=style.width,
             )  # fmt: skip
         if data in targets:
             panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
@@ -101,20 +110,23 @@ def plot_quality(
 
 
 def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figure:
-    """Show the share of each part of a step, one bar per size.
+    """Plot the share of each part of a training step as stacked bars, one bar per problem size.
 
     Args:
-        parts: size -> part -> seconds.
-        title: of the figure.
+        parts: problem size -> part -> seconds.
+        title: title of the figure.
+
+    Returns:
+        The figure, with one panel.
     """
     figure, ((panel,),) = new_figure(1, 1, panel=(7.2, 1.4 + 0.5 * len(parts)))
     names = list(dict.fromkeys(name for by_part in parts.values() for name in by_part))
     colours = colormaps[QUALITATIVE]
     left = np.zeros(len(parts))
-    for place, name in enumerate(names):
+    for k, name in enumerate(names):
         totals = [sum(by_part.values()) for by_part in parts.values()]
         shares = np.array([100 * by_part.get(name, 0.0) for by_part in parts.values()]) / totals
-        panel.barh(list(parts), shares, left=left, color=colours(place), label=name, height=0.7)
+        panel.barh(list(parts), shares, left=left, color=colours(k), label=name, height=0.7)
         left += shares
     panel.set(xlim=(0, 100), xlabel="share of a step (%)")
     panel.set_title(title, fontsize="medium")
@@ -123,20 +135,20 @@ def plot_parts(parts: Mapping[str, Mapping[str, float]], *, title: str) -> Figur
     return figure
 
 
-def _best_so_far(seconds: Sequence[float], quality: Sequence[float]) -> list[tuple[float, float]]:
-    """Give the points that are better than every quicker one."""
+def _best_so_far(seconds: Sequence[float], quality: Sequence[float]) -> Float[np.ndarray, "K 2"]:
+    """Return the points that are more accurate than every faster point, sorted by time; shape (K, 2)."""
     best: list[tuple[float, float]] = []
-    for at, value in sorted(zip(seconds, quality, strict=True)):
-        if not best or value > best[-1][1]:
-            best.append((at, value))
-    return best
+    for point in sorted(zip(seconds, quality, strict=True)):
+        if not best or point[1] > best[-1][1]:
+            best.append(point)
+    return np.array(best).reshape(-1, 2)
 
 
 def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _logarithmic(panel: Axes, x: str, y: str) -> None:
+def _set_log_axes(panel: Axes, x: str, y: str) -> None:
     panel.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
     plain_log_ticks(panel.xaxis)
     plain_log_ticks(panel.yaxis)

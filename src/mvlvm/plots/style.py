@@ -1,9 +1,4 @@
-"""The look of every figure.
-
-Ticks that can be read: plain numbers, and where something was measured.
-
-Legends beside or below a figure's panels, never over them, and the figure grown to hold them.
-"""
+"""The common style of all figures: colours, figure and panel sizes, tick labels, legends outside the panels."""
 
 import math
 import textwrap
@@ -24,28 +19,54 @@ from mvlvm.plots.palette import is_ours
 DPI = 150
 SEQUENTIAL = "viridis"
 QUALITATIVE = "tab10"
-# Far apart in hue and in lightness, so that they differ for colour-blind readers and in print.
+# These two differ in hue and in lightness, so that colour-blind readers and greyscale prints distinguish them.
 OBSERVED = "#a9cbe6"
 MISSING = "#d55e00"
-_TITLE_CHARACTER = 0.09  # inches
-# What keeps formats from saying when they were written.
+# Metadata without the creation date, so that saving a figure twice writes identical files.
 _NO_DATE = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+_TITLE_CHARACTER = 0.09  # inches, the mean width of a character in a title
+_TICK_CHARACTER = 0.068  # inches, the width of a digit in a tick label
+_TICK_SPACING = 0.08  # inches between tick labels
+_MAX_MEASURED_TICKS = 12
+_PLAIN_RANGE = (1e-3, 1e6)  # numbers outside this range are written with a power of ten
+_MIN_DECADES = 0.3  # a logarithmic axis that spans less gets the ticks of a linear one
+# maximal number of decades -> tick positions within each decade
+_TICKS_PER_DECADE = {1.3: (1.0, 2.0, 3.0, 5.0, 7.0), 5.0: (1.0, 3.0), math.inf: (1.0,)}
+
+_LEGEND_LINE = 26  # characters in one line of a legend entry
+_LEGEND_MARGIN = 0.15  # inches
+LegendLocation = Literal["outside right upper", "outside lower center", "center"]
 
 
 def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[list[Axes]]]:
-    """Make a grid of panels, each `panel` inches wide and high, without touching pyplot's global state."""
+    """Create a figure with a grid of panels, without touching pyplot's global state.
+
+    Args:
+        n_rows: number of rows of the grid.
+        n_columns: number of columns of the grid.
+        panel: width and height of one panel, in inches.
+
+    Returns:
+        The figure, and its axes as a list of rows.
+    """
     figure = Figure(figsize=(panel[0] * n_columns, panel[1] * n_rows), layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False)
     return figure, [list(row) for row in axes]
 
 
 def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
-    """Save a figure, as PNG, SVG or PDF by the ending of its name, and give its path. The same figure, the same file.
+    """Save a figure as PNG, SVG or PDF, depending on the file extension.
+
+    The output is deterministic: equal figures are written as identical files.
 
     Args:
-        figure: what to save.
-        path: where.
-        trimmed: margins are cut to what is drawn.
+        figure: the figure to save.
+        path: the file to write.
+        trimmed: whether to crop the margins to the drawn content.
+
+    Returns:
+        `path`.
     """
     with rc_context({"svg.hashsalt": "mvlvm"}):
         figure.savefig(
@@ -54,81 +75,72 @@ def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
     return path
 
 
-def bare(axes: Axes) -> None:
-    """Take away ticks that carry no meaning, as in a latent space of arbitrary units."""
+def remove_ticks(axes: Axes) -> None:
+    """Remove the ticks of an axes without units, such as that of a latent space."""
     axes.set_xticks([])
     axes.set_yticks([])
 
 
-def put_title(panel: Axes, title: str, *, inches: float) -> None:
-    """Write a title in lines that are no longer than `inches`; the layout does not see that it is cut off."""
+def set_wrapped_title(panel: Axes, title: str, *, inches: float) -> None:
+    """Set a title wrapped to lines of at most `inches`: constrained layout does not reserve width for titles."""
     panel.set_title(textwrap.fill(title, max(12, int(inches / _TITLE_CHARACTER))), fontsize="medium")
 
 
 def fit_panel(figure: Figure, panel: Axes, *, inches: tuple[float, float]) -> None:
-    """Make the only panel of a figure so wide and high at the resolution of files, and the figure to fit."""
-    usual = figure.dpi
+    """Resize a figure such that its only panel has the given width and height at the resolution of saved files."""
+    original_dpi = figure.dpi
     figure.set_dpi(DPI)
     figure.draw_without_rendering()
     box = panel.get_window_extent()
     width, height = figure.get_size_inches()
     figure.set_size_inches(width + inches[0] - box.width / DPI, height + inches[1] - box.height / DPI)
-    figure.set_dpi(usual)
+    figure.set_dpi(original_dpi)
 
 
-_PLAIN = (1e-3, 1e6)  # numbers outside are written as powers
-_MOST = 12
-_LEAST_DECADES = 0.3  # below which a logarithmic axis looks like any other
-# decades, at most -> where in each of them
-_PLACES = {1.3: (1.0, 2.0, 3.0, 5.0, 7.0), 5.0: (1.0, 3.0), math.inf: (1.0,)}
-_CHARACTER = 0.068  # inches that a digit takes in a tick's label
-_GAP = 0.08  # inches between labels
-
-
-class _RoundNumbers(LogLocator):
-    """Ticks at powers of ten where there are many of them, at 1, 3, 10, 30 where there are some, else more."""
+class _RoundNumberLocator(LogLocator):
+    """Place ticks at powers of ten on a long axis, at 1, 3, 10, 30 on a shorter one, and at more on a short one."""
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         low, high = sorted((abs(vmin), abs(vmax)))
         decades = math.log10(high / low) if low > 0 else math.inf
-        if decades < _LEAST_DECADES:
+        if decades < _MIN_DECADES:
             return MaxNLocator(4).tick_values(vmin, vmax)
-        places = next(places for most, places in _PLACES.items() if decades <= most)
-        return LogLocator(subs=places, numticks=9).tick_values(vmin, vmax)
+        positions = next(positions for most, positions in _TICKS_PER_DECADE.items() if decades <= most)
+        return LogLocator(subs=positions, numticks=9).tick_values(vmin, vmax)
 
 
 def plain_log_ticks(axis: Axis) -> None:
-    """Write 10, 30, 100 and not powers, and few enough to be read."""
-    axis.set_major_locator(_RoundNumbers())
+    """Label a logarithmic axis with a few plain numbers such as 10, 30, 100 instead of powers."""
+    axis.set_major_locator(_RoundNumberLocator())
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(float(value))))
 
 
 def plain_number(value: float) -> str:
-    r"""Write a number with as many digits as it has, and very large or small ones with a power of ten.
+    r"""Format a number in full, or with a power of ten if it is very large or very small.
 
     Example:
         >>> plain_number(30000.0), plain_number(3e-5)
         ('30,000', '$3\\times10^{-5}$')
     """
     size = abs(value)
-    if size == 0 or _PLAIN[0] <= size < _PLAIN[1]:
+    if size == 0 or _PLAIN_RANGE[0] <= size < _PLAIN_RANGE[1]:
         return f"{value:,.10g}"
     power = math.floor(math.log10(size) + 1e-9)
     factor = f"{value / 10**power:.3g}"
     return f"$10^{{{power}}}$" if factor == "1" else f"${factor}\\times10^{{{power}}}$"
 
 
-def ticks_where_measured(axis: Axis, values: Iterable[float], *, inches: float) -> None:
-    """Put ticks at the values themselves where these are few, leaving out those whose labels would touch.
+def set_ticks_at_values(axis: Axis, values: Iterable[float], *, inches: float) -> None:
+    """Place ticks at the measured values, unless there are more than 12; skip ticks whose labels would overlap.
 
     Args:
-        axis: whose limits and scale are set.
-        values: where something was measured.
-        inches: how long the axis is.
+        axis: the axis, with its limits and scale already set.
+        values: the positions of the measurements.
+        inches: the length of the axis.
     """
     wanted = sorted(set(values))
-    if len(wanted) > _MOST:
+    if len(wanted) > _MAX_MEASURED_TICKS:
         return
     low, high = axis.get_transform().transform(axis.get_view_interval())
     kept: list[float] = []
@@ -136,8 +148,8 @@ def ticks_where_measured(axis: Axis, values: Iterable[float], *, inches: float) 
     for value in wanted:
         middle = inches * (float(axis.get_transform().transform([value])[0]) - low) / (high - low)
         text = plain_number(value)
-        half = _CHARACTER * (len(text) - 0.5 * text.count(",")) / 2
-        if middle - half >= end + _GAP:
+        half = _TICK_CHARACTER * (len(text) - 0.5 * text.count(",")) / 2
+        if middle - half >= end + _TICK_SPACING:
             kept.append(value)
             end = middle + half
     axis.set_major_locator(FixedLocator(kept))
@@ -145,36 +157,29 @@ def ticks_where_measured(axis: Axis, values: Iterable[float], *, inches: float) 
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(float(value))))
 
 
-_LONGEST_LINE = 26  # characters of a name in one line
-_MARGIN = 0.15  # inches
-
-Place = Literal["outside right upper", "outside lower center", "center"]
-
-
 def legend_beside(figure: Figure, handles: Mapping[str, Artist], *, title: str = "") -> None:
-    """Put a legend to the right of the panels, and make the figure wider by as much."""
-    width, height = _inches(handles, 1, title)
+    """Add a legend to the right of the panels and widen the figure by its width."""
+    width, height = _legend_size(handles, 1, title)
     figure.set_figwidth(figure.get_figwidth() + width)
-    figure.set_figheight(max(figure.get_figheight(), height + 2 * _MARGIN))
+    figure.set_figheight(max(figure.get_figheight(), height + 2 * _LEGEND_MARGIN))
     _add_legend(figure, handles, "outside right upper", 1, title)
 
 
 def legend_below(figure: Figure, handles: Mapping[str, Artist], *, title: str = "") -> None:
-    """Put a legend below the panels, in as many columns as fit, and make the figure higher by as much."""
-    most = next(n for n in range(len(handles), 0, -1) if n == 1 or _inches(handles, n, title)[0] < _room(figure))
-    n_columns = -(-len(handles) // -(-len(handles) // most))  # as many lines, as evenly filled as can be
-    figure.set_figheight(figure.get_figheight() + _inches(handles, n_columns, title)[1])
+    """Add a legend below the panels, in as many columns as fit, and increase the figure height accordingly."""
+    available = figure.get_figwidth() - 2 * _LEGEND_MARGIN
+    most = next(n for n in range(len(handles), 0, -1) if n == 1 or _legend_size(handles, n, title)[0] < available)
+    n_columns = -(-len(handles) // -(-len(handles) // most))  # the same number of lines, filled evenly
+    figure.set_figheight(figure.get_figheight() + _legend_size(handles, n_columns, title)[1])
     _add_legend(figure, handles, "outside lower center", n_columns, title)
 
 
-def _room(figure: Figure) -> float:
-    return figure.get_figwidth() - 2 * _MARGIN
-
-
-def _add_legend(figure: Figure, handles: Mapping[str, Artist], place: Place, n_columns: int, title: str) -> Legend:
-    names = [textwrap.fill(name, _LONGEST_LINE) for name in handles]
+def _add_legend(
+    figure: Figure, handles: Mapping[str, Artist], loc: LegendLocation, n_columns: int, title: str
+) -> Legend:
+    names = [textwrap.fill(name, _LEGEND_LINE) for name in handles]
     legend = figure.legend(
-        list(handles.values()), names, loc=place, ncols=n_columns, title=title or None, frameon=False,
+        list(handles.values()), names, loc=loc, ncols=n_columns, title=title or None, frameon=False,
         fontsize="small", title_fontsize="small", handlelength=2.6, columnspacing=1.4,
     )  # fmt: skip
     for text, name in zip(legend.get_texts(), handles, strict=True):
@@ -183,8 +188,8 @@ def _add_legend(figure: Figure, handles: Mapping[str, Artist], place: Place, n_c
     return legend
 
 
-def _inches(handles: Mapping[str, Artist], n_columns: int, title: str) -> tuple[float, float]:
-    """Measure a legend in a figure of its own, at the resolution of files."""
+def _legend_size(handles: Mapping[str, Artist], n_columns: int, title: str) -> tuple[float, float]:
+    """Return the width and height of a legend in inches, measured in a scratch figure at the resolution of files."""
     scratch = Figure(dpi=DPI)
     legend = _add_legend(scratch, handles, "center", n_columns, title)
     scratch.draw_without_rendering()
