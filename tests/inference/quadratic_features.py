@@ -1,4 +1,4 @@
-"""View functions that are linear or quadratic in the latent, so that their posteriors can be checked by hand."""
+"""View functions that are linear or quadratic in the latents, with posteriors that can be computed by hand."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from mvlvm.parameters import raw_positive
 
 @dataclass(frozen=True)
 class QuadraticMap(FeatureMap):
-    """phi(x) = (x, x^2, 1), the square taken entry by entry."""
+    """The features phi(x) = (x, x^2, 1), with elementwise squares."""
 
     points: None = None
     alpha: None = None
@@ -25,28 +25,28 @@ class QuadraticMap(FeatureMap):
 
     def with_jacobian(self, X):
         eye = torch.eye(X.shape[1], dtype=X.dtype).expand(len(X), -1, -1)
-        slopes = torch.cat([eye, torch.diag_embed(2 * X), torch.zeros_like(X[:, :, None])], dim=2)
-        return self(X), slopes.transpose(0, 1)
+        jacobian = torch.cat([eye, torch.diag_embed(2 * X), torch.zeros_like(X[:, :, None])], dim=2)
+        return self(X), jacobian.transpose(0, 1)
 
     def double(self):
         return self
 
 
 def exactly_gaussian(noise_variance):
-    """A Gaussian likelihood whose noise variance is right to the last digits of float64."""
+    """Return a Gaussian likelihood whose noise variance is exact in float64."""
     likelihood = Gaussian(noise_variance).double()
     likelihood.raw_noise_variance.data.fill_(raw_positive(noise_variance))
     return likelihood.requires_grad_(False)
 
 
 def quadratic_function(linear, square, offset, noise_variance):
-    """f(x) = linear' x + square' x^2 + offset, known for certain; `linear` and `square` are D x M, `offset` M."""
+    """Return the certain function linear' x + square' x^2 + offset; `linear` and `square` are D x M, `offset` M."""
     weights = torch.cat([linear, square, offset[None]])
-    unknown = torch.zeros((len(weights), len(weights)), dtype=torch.float64)
-    posterior = WeightPosterior(QuadraticMap(), weights, unknown, torch.ones_like(offset))
+    covariance = torch.zeros((len(weights), len(weights)), dtype=torch.float64)
+    posterior = WeightPosterior(QuadraticMap(), weights, covariance, torch.ones_like(offset))
     return ViewFunction((posterior,), exactly_gaussian(noise_variance))
 
 
 def linear_function(loadings, offset, noise_variance):
-    """f(x) = W x + b with the M x D loadings W of factor analysis."""
+    """Return f(x) = W x + b with the M x D loadings W of factor analysis."""
     return quadratic_function(loadings.T, torch.zeros_like(loadings.T), offset, noise_variance)

@@ -1,1 +1,1 @@
-"""The posterior of new rows: Laplace approximations, mixtures over candidate latents, likelihood tempering."""
+"""Posterior of out-of-sample rows: Laplace approximations, mixtures over candidate latents, likelihood tempering."""

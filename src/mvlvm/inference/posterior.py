@@ -1,15 +1,16 @@
-r"""The posterior of new rows' latents, and what it predicts.
+r"""The posterior of new rows' latents as a mixture, and posterior predictions.
 
-One normal around one mode is overconfident: half a digit often goes with two different other halves. And the prior
-N(0, I) knows nothing of where training put its rows. So the prior of a new row is half N(0, I), half "as one of the
-training rows", and its posterior is a mixture:
+A single Gaussian around one mode is overconfident: half a digit is often compatible with two different other halves.
+And the prior N(0, I) ignores the distribution of the training latents. So the prior of a new row is half N(0, I) and
+half the empirical distribution of training latents, and its posterior is a mixture of
 
-* every training place a, with its own normal q(x_a), weighs  (1/A) p(y | a)^t, where its row's weight takes the place
-  of the one;
-* every mode of p(y | x)^t N(x; 0, I), found by climbing from the best training places and from the origin, weighs its
-  evidence. These take over where no training row is near enough.
+* candidate latents: every candidate a, a training row with its Gaussian q(x_a), has a weight proportional to
+  (1/A) p(y | a)^t, or to its sample weight in place of the one;
+* modes of p(y | x)^t N(x; 0, I), found from the best candidates and from the origin, with weights proportional to their
+  evidence. They dominate where no training row is near enough.
 
-Predictions average over all of it. All of it is float64: which mode is the best must not hang on rounding.
+Predictions average over the mixture. All computations are float64: the choice of the best mode must not depend on
+rounding.
 """
 
 import math
@@ -25,9 +26,9 @@ from mvlvm.inference.row_likelihood import pairwise_log_likelihood
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
 
-# Of more training rows than these, a random choice stands for all: predictions are not to cost N^2.
+# Of more training rows, a random subset is used as candidates, so that the cost of predictions is not quadratic in N.
 MAX_CANDIDATES = 2000
-# Climbs start at this many training places and at the origin.
+# Modes are searched from the best candidates and from the origin.
 _N_INITIAL_CANDIDATES = 4
 N_INITIAL_LATENTS = _N_INITIAL_CANDIDATES + 1
 _LOG_HALF = math.log(0.5)
@@ -35,52 +36,52 @@ _LOG_HALF = math.log(0.5)
 
 @dataclass(frozen=True)
 class CandidateLatents:
-    """Some of the training rows' latents.
+    """The latents of some training rows, candidates for the latents of new rows.
 
     Attributes:
-        mean: their means.
-        std: their standard deviations.
-        draws: draws of them.
-        weight: how often each counts; None is once.
+        mean: posterior means.
+        std: posterior standard deviations.
+        draws: posterior draws.
+        sample_weight: sample weights; None if all are one.
     """
 
     mean: Float[Tensor, "A D"]
     std: Float[Tensor, "A D"]
     draws: Sequence[Float[Tensor, "A D"]]
-    weight: Float[Tensor, " A"] | None = None
+    sample_weight: Float[Tensor, " A"] | None = None
 
     @property
     def log_prior(self) -> Float[Tensor, " A"]:
-        """The log of the probability that a new row is as one of them."""
-        weight = self.mean.new_ones(len(self.mean)) if self.weight is None else self.weight.to(self.mean)
+        """Log prior probabilities of the candidates, proportional to their sample weights."""
+        weight = self.mean.new_ones(len(self.mean)) if self.sample_weight is None else self.sample_weight.to(self.mean)
         return (weight / weight.sum()).log()
 
     def predict(self, view: ViewFunction | ViewEntries) -> Prediction:
-        """Give what a view's function, or its entries, are at these places."""
+        """Return the mean and variance of a view's function, or of its entries, at the candidates, each (A, M)."""
         return view.predict(self.mean, self.std, self.draws)
 
 
 def candidate_latents(
     latent: GaussianLatent, rows: Int[Tensor, " A"], n_draws: int, generator: torch.Generator
 ) -> CandidateLatents:
-    """Take some of the training rows' latents."""
+    """Return the latents of some training rows, with draws."""
     mean, std = latent.mean[rows].double(), latent.std[rows].double()
-    weight = None if latent.sample_weight is None else latent.sample_weight[rows]
+    sample_weight = None if latent.sample_weight is None else latent.sample_weight[rows]
     draws = [mean + std * eps for eps in antithetic_normals((n_draws, *mean.shape), mean, generator)]
-    return CandidateLatents(mean, std, draws, weight)
+    return CandidateLatents(mean, std, draws, sample_weight)
 
 
 def antithetic_normals(
     shape: tuple[int, ...], like: Float[Tensor, "..."], generator: torch.Generator
 ) -> Float[Tensor, "..."]:
-    """Draw standard normal numbers, in pairs of opposite sign, so that their mean is zero.
+    """Return standard normal draws in antithetic pairs, so that their mean is zero.
 
-    They are drawn where the generator is, so that a GPU can have those of a CPU.
+    They are drawn on the generator's device, so that a GPU can have the draws of a CPU.
 
     Args:
-        shape: the first axis counts the draws, an even number.
-        like: a tensor on the device they are for.
-        generator: their source.
+        shape: the shape; the first axis counts the draws, an even number.
+        like: a tensor on the device of the result.
+        generator: the source of the draws.
     """
     half = (shape[0] // 2, *shape[1:])
     eps = torch.randn(half, generator=generator, dtype=torch.float64, device=generator.device)
@@ -89,91 +90,98 @@ def antithetic_normals(
 
 @dataclass(frozen=True)
 class MixturePosterior:
-    """The posterior of rows' latents: training places and modes, with weights that sum to one in every row.
+    """The posterior of rows' latents: a mixture of candidates and modes, with weights that sum to one in every row.
 
     Attributes:
-        training_weight: of every training place.
-        modes: normals around the modes.
-        mode_weight: their weights.
+        candidate_weight: the weights of the candidates.
+        modes: Laplace approximations around the modes.
+        mode_weight: the weights of the modes.
         log_evidence: the log of the integral of likelihood times prior.
     """
 
-    training_weight: Float[Tensor, "N A"]
+    candidate_weight: Float[Tensor, "N A"]
     modes: Modes
     mode_weight: Float[Tensor, "N K"]
     log_evidence: Float[Tensor, " N"]
 
     def select_rows(self, rows: Bool[Tensor, " N"]) -> "MixturePosterior":
-        """Give the places of some rows."""
+        """Return the posterior of some rows."""
         modes = Modes(*(values[rows] for values in self.modes))
-        return MixturePosterior(self.training_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
+        return MixturePosterior(self.candidate_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
 
 
 def concatenate_posteriors(parts: Iterable[MixturePosterior]) -> MixturePosterior:
-    """Put the places of several sets of rows below each other."""
-    columns = list(zip(*((p.training_weight, *p.modes, p.mode_weight, p.log_evidence) for p in parts), strict=True))
-    training_weight, *modes, mode_weight, log_evidence = (torch.cat(column) for column in columns)
-    return MixturePosterior(training_weight, Modes(*modes), mode_weight, log_evidence)
+    """Concatenate the posteriors of several sets of rows."""
+    columns = list(zip(*((p.candidate_weight, *p.modes, p.mode_weight, p.log_evidence) for p in parts), strict=True))
+    candidate_weight, *modes, mode_weight, log_evidence = (torch.cat(column) for column in columns)
+    return MixturePosterior(candidate_weight, Modes(*modes), mode_weight, log_evidence)
 
 
 def mixture_posterior(
-    seen: Sequence[ObservedRows], training: CandidateLatents, at_training: Sequence[Prediction], *, tempering: float
+    observed: Sequence[ObservedRows],
+    candidates: CandidateLatents,
+    at_candidates: Sequence[Prediction],
+    *,
+    tempering: float,
 ) -> MixturePosterior:
-    """Give the posterior of new rows' latents.
+    """Return the posterior of new rows' latents.
 
     Args:
-        seen: the views that were seen, with what was seen; NaN is missing. At least one.
-        training: where training rows lie.
-        at_training: what each of these views' functions is there.
-        tempering: how much the likelihood counts, t, from 0 to 1.
+        observed: the observed views, at least one; NaN marks missing entries.
+        candidates: the candidate latents.
+        at_candidates: the predictions of these views at the candidates.
+        tempering: the exponent t of the likelihood, from 0 to 1.
     """
-    log_likelihood = candidate_log_likelihood(seen, at_training)
-    modes = find_modes(seen, initial_latents(log_likelihood, training), tempering=tempering)
-    return mix(log_likelihood, modes, training.log_prior, tempering=tempering)
+    log_likelihood = candidate_log_likelihood(observed, at_candidates)
+    modes = find_modes(observed, initial_latents(log_likelihood, candidates), tempering=tempering)
+    return mix(log_likelihood, modes, candidates.log_prior, tempering=tempering)
 
 
-def candidate_log_likelihood(seen: Sequence[ObservedRows], at_training: Sequence[Prediction]) -> Float[Tensor, "N A"]:
-    """Give the log likelihood of every row at every training place."""
-    pairs = zip(seen, at_training, strict=True)
+def candidate_log_likelihood(
+    observed: Sequence[ObservedRows], at_candidates: Sequence[Prediction]
+) -> Float[Tensor, "N A"]:
+    """Return the log likelihood of every row at every candidate, summed over views, (N, A)."""
+    pairs = zip(observed, at_candidates, strict=True)
     parts = [pairwise_log_likelihood(function.likelihood, Y, predicted) for (function, Y), predicted in pairs]
     return torch.stack(parts).sum(dim=0)
 
 
-def initial_latents(log_likelihood: Float[Tensor, "N A"], training: CandidateLatents) -> Float[Tensor, "N S D"]:
-    """Give the training places that explain each row best, and the prior's mean."""
-    n_starts = min(_N_INITIAL_CANDIDATES, len(training.mean))
-    nearest = training.mean[log_likelihood.topk(n_starts, dim=1).indices]
-    return torch.cat([nearest, torch.zeros_like(nearest[:, :1])], dim=1)
+def initial_latents(log_likelihood: Float[Tensor, "N A"], candidates: CandidateLatents) -> Float[Tensor, "N S D"]:
+    """Return the candidates of highest likelihood of every row, and the prior mean, (N, S, D)."""
+    n_best = min(_N_INITIAL_CANDIDATES, len(candidates.mean))
+    best = candidates.mean[log_likelihood.topk(n_best, dim=1).indices]
+    return torch.cat([best, torch.zeros_like(best[:, :1])], dim=1)
 
 
 def mix(
     log_likelihood: Float[Tensor, "N A"], modes: Modes, log_prior: Float[Tensor, " A"], *, tempering: float
 ) -> MixturePosterior:
-    """Weigh training places and modes against each other."""
-    n_places = log_likelihood.shape[1]
-    of_training = tempering * log_likelihood + log_prior
-    log_weight = torch.cat([of_training, modes.log_evidence], dim=1) + _LOG_HALF
+    """Return the mixture of candidates and modes with normalised weights."""
+    n_candidates = log_likelihood.shape[1]
+    of_candidates = tempering * log_likelihood + log_prior
+    log_weight = torch.cat([of_candidates, modes.log_evidence], dim=1) + _LOG_HALF
     weight = torch.softmax(log_weight, dim=1)
-    return MixturePosterior(weight[:, :n_places], modes, weight[:, n_places:], torch.logsumexp(log_weight, dim=1))
+    log_evidence = torch.logsumexp(log_weight, dim=1)
+    return MixturePosterior(weight[:, :n_candidates], modes, weight[:, n_candidates:], log_evidence)
 
 
 def posterior_predictive(
-    places: MixturePosterior, view: ViewFunction | ViewEntries, at_training: Prediction, eps: Float[Tensor, "S D"]
+    posterior: MixturePosterior, view: ViewFunction | ViewEntries, at_candidates: Prediction, eps: Float[Tensor, "S D"]
 ) -> Prediction:
-    """Predict a view's function, or its entries, averaged over where the rows may lie.
+    """Return the mean and variance of a view's function, or of its entries, under the mixture, each (N, M).
 
     Args:
-        places: where.
-        view: its function or entries.
-        at_training: what they are at the training places.
-        eps: standard normal draws, the same for every row so that no row depends on its neighbours.
+        posterior: the posterior of the rows' latents.
+        view: the view's function or entries.
+        at_candidates: their predictions at the candidates.
+        eps: standard normal draws, the same for every row so that rows do not depend on each other.
     """
-    mean = places.training_weight @ at_training.mean
-    second = places.training_weight @ (at_training.mean.square() + at_training.variance)
-    for k in range(places.mode_weight.shape[1]):
-        center, std = places.modes.mean[:, k], places.modes.std[:, k]
+    mean = posterior.candidate_weight @ at_candidates.mean
+    second = posterior.candidate_weight @ (at_candidates.mean.square() + at_candidates.variance)
+    for k in range(posterior.mode_weight.shape[1]):
+        center, std = posterior.modes.mean[:, k], posterior.modes.std[:, k]
         at_mode = view.predict(center, std, [center + std * e for e in eps])
-        weight = places.mode_weight[:, k, None]
+        weight = posterior.mode_weight[:, k, None]
         mean = mean + weight * at_mode.mean
         second = second + weight * (at_mode.mean.square() + at_mode.variance)
     return Prediction(mean, (second - mean.square()).clamp_min(0))

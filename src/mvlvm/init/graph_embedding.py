@@ -36,7 +36,9 @@ _N_ITER = 300
 _N_ITER_MANY_ROWS = 150
 # The standard deviation at which the layout starts, in units of the length scale of q.
 _INITIAL_STD = 3.0
-# Adam: the learning rate decays linearly to zero.
+# Adam with a learning rate that decays linearly to zero. It is written out because torch.optim.Adam rounds differently:
+# layouts are as good (1-NN accuracy over five seeds 0.853 and 0.850 on R-MNIST, 0.983 and 0.982 on halves of digits),
+# but fits from them would no longer have the recorded bits.
 _LEARNING_RATE = 0.5
 _BETAS = (0.8, 0.99)
 _EPS = 1e-6

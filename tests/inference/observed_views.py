@@ -1,4 +1,4 @@
-"""Functions of random features, and rows seen through them."""
+"""Functions of random features, and observed rows drawn from them."""
 
 import torch
 
@@ -13,7 +13,7 @@ N, WIDTHS = 6, (3, 4)
 
 
 def draw_function(D, M, generator, *, certain):
-    """A function of random features, averaged over spectral draws unless it is certain: then all variance is noise."""
+    """Return a function of random features, averaged over spectral draws; `certain` leaves only the noise."""
     view = FeatureView("view", SpectralMixture(2, D, generator), n_points=5, noise_variance=0.1).double()
     latent, Y = GaussianLatent(normal((30, D), generator), 0.1), normal((30, M), generator)
     with torch.no_grad():
@@ -23,16 +23,16 @@ def draw_function(D, M, generator, *, certain):
     return ViewFunction(tuple(posteriors), view.likelihood.requires_grad_(False))
 
 
-def draw_seen(D, generator, *, certain):
-    """Two views of N rows at latents drawn from the prior, with gaps; the second row has one view only."""
+def draw_observed(D, generator, *, certain):
+    """Return two views of N rows at latents from the prior, with missing entries; the second row has one view only."""
     functions, X = [draw_function(D, M, generator, certain=certain) for M in WIDTHS], normal((N, D), generator)
     Ys = [
         function.linearise(X).mean + 0.1**0.5 * normal((N, M), generator)
         for function, M in zip(functions, WIDTHS, strict=True)
     ]
-    open_gaps(Ys)
+    remove_entries(Ys)
     return list(zip(functions, Ys, strict=True))
 
 
-def open_gaps(Ys):
+def remove_entries(Ys):
     Ys[0][0, 1], Ys[0][1], Ys[1][2, :2] = torch.nan, torch.nan, torch.nan
