@@ -40,9 +40,9 @@ CONSTANT_FEATURE = 5.0
 # Spectral draws averaged in predictions, and latent draws for each of them.
 N_DRAWS_PREDICT = 4
 N_LATENT_DRAWS = 8
-# Minimum and maximum number of draws of (X, W) for the reported bound. Drawing ends when its standard error, in nats per
-# entry, is below TOL. Measured: the error of a single draw is 0.0023 on R-MNIST and on halves of digits, so that six
-# draws suffice.
+# Minimum and maximum number of draws of (X, W) for the reported bound. Drawing ends when its standard error, in nats
+# per entry, is below TOL. Measured: the error of a single draw is 0.0023 on R-MNIST and on halves of digits, so that
+# six draws suffice.
 MIN_DRAWS_BOUND, MAX_DRAWS_BOUND = 4, 20
 BOUND_PRECISION = TOL
 

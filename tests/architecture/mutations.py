@@ -153,7 +153,7 @@ MUTATIONS = (
         "models/state.py",
         "noise_variance < FLOAT64_NOISE_THRESHOLD",
         "False",
-        ("tests/evidence/test_collapsed_blocked.py::test_float32_features_give_the_bound_of_float64_at_small_noise",),
+        ("tests/evidence/test_collapsed_blocked.py::test_float32_fit_matches_the_bound_of_a_float64_fit_at_small_noise",),
     ),
     Mutation(
         "compression: does not wait for the noise",

@@ -155,13 +155,13 @@ def test_non_finite_latents_raise_an_error(generator):
         ours(problem, BlockPlan(60))
 
 
-def test_float32_features_give_the_bound_of_float64_at_small_noise(monkeypatch):
+def test_float32_fit_matches_the_bound_of_a_float64_fit_at_small_noise(monkeypatch):
     """At a noise variance of 1e-6 the Gram matrix of smooth features is indefinite in float32."""
     monkeypatch.setattr(defaults, "INITIAL_NOISE_VARIANCE", 1e-6)
     rng = np.random.default_rng(0)
     Y = np.sin(rng.normal(size=(200, 2)) @ rng.normal(size=(2, 5)))
     settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_draws_predict": 1, "random_state": 0}
     single, double = (NGMVLVM(n_points=20, dtype=dtype, **settings).fit(Y) for dtype in ("auto", "float64"))
-    # features are off by 6e-8 of themselves, and the bound by as much of the squares that are divided by the noise
+    # the relative error of the features is 6e-8, and so is that of the squares that are divided by the noise variance
     np.testing.assert_allclose(single.history_["objective"], double.history_["objective"], rtol=5e-6)
     assert single.elbo_ == pytest.approx(double.elbo_, rel=5e-6)

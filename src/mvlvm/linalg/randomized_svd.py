@@ -42,7 +42,7 @@ def power_iteration(
 
     Args:
         multiply: the product of the operator, Z' Z up to a change of basis, with an M x k matrix.
-        V: the matrix to start from, see `random_matrix`.
+        V: the initial matrix, see `random_matrix`.
         n_iter: the number of iterations, at least one.
     """
     for _ in range(n_iter):
