@@ -1,6 +1,7 @@
-"""The weights of a view's features after training, and what they predict of its function.
+r"""The posterior of a view's feature weights after training, and predictions of the view's function.
 
-The function of a fitted view, averaged over several draws of spectral points, and the likelihood around it.
+For one draw of spectral points the function of column m is $f_m = \Phi w_m$ with weights $w_m \sim N(B_m, \Sigma_m)$. A
+`ViewFunction` averages over several draws of spectral points and adds the likelihood.
 """
 
 import copy
@@ -27,7 +28,7 @@ class Prediction(NamedTuple):
 
 
 class Linearisation(NamedTuple):
-    """A function around some latents: its mean and variance there, and the slopes of both."""
+    """The mean and variance of a function at some latents, and the Jacobians of both."""
 
     mean: Float[Tensor, "N M"]
     variance: Float[Tensor, "N M"]
@@ -37,11 +38,11 @@ class Linearisation(NamedTuple):
 
 @dataclass(frozen=True)
 class AbstractWeightPosterior(ABC):
-    r"""What one draw of spectral points knows about a view: $f = \Phi w$ with $w_m \sim N(B_m, \Sigma_m)$.
+    r"""The posterior of a view for one draw of spectral points: $f = \Phi w$ with $w_m \sim N(B_m, \Sigma_m)$.
 
     Attributes:
         features: the feature map phi.
-        mean: the posterior means B of the weights of every column.
+        mean: the posterior means B of the weights, one column per column of the view.
     """
 
     features: FeatureMap
@@ -49,31 +50,31 @@ class AbstractWeightPosterior(ABC):
 
     @abstractmethod
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
-        """Give phi' Sigma_m phi."""
+        """Return phi' Sigma_m phi, (N, M)."""
 
     @abstractmethod
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        """Give the derivatives of phi' Sigma_m phi."""
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+        """Return the derivatives of phi' Sigma_m phi with respect to the latents, (D, N, M)."""
 
     @abstractmethod
     def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
-        """Turn standard normal numbers into deviations with the covariances Sigma_m."""
+        """Transform standard normal draws into draws of N(0, Sigma_m), (F, M)."""
 
     @abstractmethod
     def select_columns(self, columns: Bool[Tensor, " M"]) -> "AbstractWeightPosterior":
-        """Give the weights of some columns."""
+        """Return the posterior of some columns."""
 
     def mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        r"""Give the expected function values at normally distributed latents, $E[\phi]^\top B$, exactly."""
+        r"""Return the expected function at Gaussian latents, $E[\phi]^\top B$ in closed form, (N, M)."""
         return self.features.expectation(mean, std).double() @ self.mean
 
     def predict(
         self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
     ) -> Prediction:
-        r"""Predict the view's function at normally distributed latents.
+        r"""Return the mean and variance of the view's function at Gaussian latents, each (N, M).
 
-        The mean is exact. The variance has two parts, of the weights $E[\phi^\top \Sigma \phi]$ and of the latent
-        $\operatorname{Var}[\phi^\top B]$, averaged over `draws` of the latents.
+        The mean is exact. The variance is the sum of that of the weights, $E[\phi^\top \Sigma \phi]$, and that of the
+        latents, $\operatorname{Var}[\phi^\top B]$, both averaged over `draws` of the latents.
         """
         center = self.mean_at(mean, std)
         variance = torch.zeros_like(center)
@@ -84,35 +85,35 @@ class AbstractWeightPosterior(ABC):
         return Prediction(center, variance)
 
     def draw(self, generator: torch.Generator) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N M"]]:
-        """Draw one function of the view."""
+        """Draw a function of the view, which maps latents (N, D) to values (N, M)."""
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device=self.mean.device)
         weights = self.mean + self._correlate(eps)
         return lambda X: self.features(X).double() @ weights
 
     def squared_jacobian_norms(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
-        r"""Give $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every dimension, without any N x M array."""
-        _, slopes = self.features.with_jacobian(X)
+        r"""Return $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every d, (D,), without N x M arrays."""
+        _, jacobian = self.features.with_jacobian(X)
         F, M = self.mean.shape
         if M < F:
-            return torch.stack([(slope.double() @ self.mean).square().sum() for slope in slopes])
+            return torch.stack([(partial.double() @ self.mean).square().sum() for partial in jacobian])
         gram = self.mean @ self.mean.T
-        return torch.stack([((slope.double() @ gram) * slope).sum() for slope in slopes])
+        return torch.stack([((partial.double() @ gram) * partial).sum() for partial in jacobian])
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
-        """Give the function around latents that are known."""
-        Phi, slopes = (features.double() for features in self.features.with_jacobian(X))
+        """Linearise the function around latents without uncertainty."""
+        Phi, jacobian = (features.double() for features in self.features.with_jacobian(X))
         return Linearisation(
-            Phi @ self.mean, self._variance(Phi), slopes @ self.mean, self._variance_jacobian(Phi, slopes)
+            Phi @ self.mean, self._variance(Phi), jacobian @ self.mean, self._variance_jacobian(Phi, jacobian)
         )
 
 
 @dataclass(frozen=True)
 class WeightPosterior(AbstractWeightPosterior):
-    """Weights whose covariance is the same in every column but for a factor: those of Gaussian views.
+    """The posterior of a Gaussian view: the covariances of all columns are proportional to each other.
 
     Attributes:
         covariance: the common covariance.
-        inflation: what it is to be multiplied by in each column; one where nothing is hidden.
+        inflation: the factor of the covariance in each column; one if no entries are missing.
     """
 
     covariance: Float[Tensor, "F F"]
@@ -121,11 +122,11 @@ class WeightPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
 
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        return 2 * (slopes * (Phi @ self.covariance)).sum(dim=2, keepdim=True) * self.inflation
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+        return 2 * (jacobian * (Phi @ self.covariance)).sum(dim=2, keepdim=True) * self.inflation
 
     def select_columns(self, columns: Bool[Tensor, " M"]) -> "WeightPosterior":
-        """Give the weights of some columns."""
+        """Return the posterior of some columns."""
         return replace(self, mean=self.mean[:, columns], inflation=self.inflation[columns])
 
     def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
@@ -134,7 +135,7 @@ class WeightPosterior(AbstractWeightPosterior):
 
 @dataclass(frozen=True)
 class ColumnPosterior(AbstractWeightPosterior):
-    """Weights whose covariances share their eigenvectors only: those of the other views.
+    """The posterior of a non-Gaussian view: the covariances of all columns have the same eigenvectors.
 
     Attributes:
         basis: the eigenvectors.
@@ -147,11 +148,11 @@ class ColumnPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return (Phi @ self.basis).square() @ self.spread
 
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], slopes: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        return 2 * ((slopes @ self.basis) * (Phi @ self.basis)) @ self.spread
+    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
+        return 2 * ((jacobian @ self.basis) * (Phi @ self.basis)) @ self.spread
 
     def select_columns(self, columns: Bool[Tensor, " M"]) -> "ColumnPosterior":
-        """Give the weights of some columns."""
+        """Return the posterior of some columns."""
         return replace(self, mean=self.mean[:, columns], spread=self.spread[:, columns])
 
     def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
@@ -160,11 +161,11 @@ class ColumnPosterior(AbstractWeightPosterior):
 
 @dataclass(frozen=True)
 class ViewFunction:
-    """What a fit knows about a view.
+    """The fitted function of a view, a mixture over draws of spectral points.
 
     Attributes:
-        posteriors: the weights for each of several draws of spectral points.
-        likelihood: how entries are drawn around the function.
+        posteriors: the posterior of the weights for each draw of spectral points.
+        likelihood: the likelihood of entries given the function.
     """
 
     posteriors: tuple[AbstractWeightPosterior, ...]
@@ -173,7 +174,7 @@ class ViewFunction:
     def predict(
         self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
     ) -> Prediction:
-        """Predict the function at normally distributed latents.
+        """Return the mean and variance of the function at Gaussian latents, each (N, M).
 
         Args:
             mean: the latents' means.
@@ -181,37 +182,37 @@ class ViewFunction:
             draws: draws of the latents, for the variance.
         """
         center, second, n = self._mean_at(mean, std), 0.0, len(self.posteriors)
-        for posterior in self.posteriors:  # joined one by one, by the law of total variance
+        for posterior in self.posteriors:  # law of total variance
             part = posterior.predict(mean, std, draws)
             second = second + (part.variance + part.mean.square()) / n
         return Prediction(center, (second - center.square()).clamp_min(0))
 
     def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
-        """Give the function around latents that are known."""
+        """Linearise the function around latents without uncertainty."""
         if len(self.posteriors) == 1:
             return self.posteriors[0].linearise(X)
         N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
         mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
-        slopes, second_slopes = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
-        for posterior in self.posteriors:  # in place: these arrays are large, and many are short-lived
+        jacobian, second_jacobian = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
+        for posterior in self.posteriors:  # in place, because these arrays are large
             part = posterior.linearise(X)
             mean.add_(part.mean, alpha=1 / n)
-            slopes.add_(part.jacobian, alpha=1 / n)
+            jacobian.add_(part.jacobian, alpha=1 / n)
             second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
-            second_slopes.add_(part.variance_jacobian, alpha=1 / n).addcmul_(part.mean, part.jacobian, value=2 / n)
+            second_jacobian.add_(part.variance_jacobian, alpha=1 / n).addcmul_(part.mean, part.jacobian, value=2 / n)
         variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
-        return Linearisation(mean, variance, slopes, second_slopes.addcmul_(mean, slopes, value=-2))
+        return Linearisation(mean, variance, jacobian, second_jacobian.addcmul_(mean, jacobian, value=-2))
 
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw rows at latents; each takes the function of one of the spectral draws."""
+        """Draw rows at latents, (N, M); each row uses the function of one random spectral draw."""
         functions = [posterior.draw(generator) for posterior in self.posteriors]
         which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
         drawn = X.new_empty((len(X), self.posteriors[0].mean.shape[1]), dtype=torch.float64)
         for rows in row_blocks(len(X), max(self.posteriors[0].mean.shape)):
             f = functions[0](X[rows])
             for k, function in enumerate(functions[1:], start=1):
-                mine = which[rows] == k
-                f[mine] = function(X[rows][mine])
+                selected = which[rows] == k
+                f[selected] = function(X[rows][selected])
             drawn[rows] = self.likelihood.sample(f, generator)
         return drawn
 
@@ -221,19 +222,19 @@ class ViewFunction:
         std: Float[Tensor, "N D"],
         draws: Sequence[Float[Tensor, "N D"]] | None = None,
     ) -> Float[Tensor, "N M"]:
-        """Give the expected entries at normally distributed latents.
+        """Return the expected entries at Gaussian latents, (N, M).
 
         Args:
             mean: the latents' means.
             std: their standard deviations.
-            draws: draws of the latents, for entries that are no linear function of f; None takes the means for certain.
+            draws: draws of the latents, for likelihoods whose mean is not linear in f; None uses the means only.
         """
         if self.likelihood.real_valued:
             return self._mean_at(mean, std)
         return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
 
     def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
-        """Give the share of each latent dimension in the view's variation: its squared slopes times its spread."""
+        """Return the relevance of latent dimensions, (D,): squared derivatives times latent variance, normalised."""
         strength = X.double().var(dim=0) * sum(
             posterior.squared_jacobian_norms(X[rows])
             for posterior in self.posteriors
@@ -246,30 +247,30 @@ class ViewFunction:
         return replace(self, posteriors=tuple(posterior.select_columns(columns) for posterior in self.posteriors))
 
     def first_draw(self) -> "ViewFunction":
-        """Give a rougher function that costs less: that of the first spectral draw."""
+        """Return the function of the first spectral draw, a cheaper approximation."""
         return ViewFunction(self.posteriors[:1], self.likelihood)
 
     def double(self) -> "ViewFunction":
-        """Give the same function with features and likelihood in float64."""
+        """Return the same function with features and likelihood in float64."""
         posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
         return ViewFunction(tuple(posteriors), copy.deepcopy(self.likelihood).double())
 
     def _mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the expected function, the average over all spectral draws as one product."""
+        """Return the expected function, the average over all spectral draws in a single matrix product, (N, M)."""
         Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
         return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
 
 
 @dataclass(frozen=True)
 class ViewEntries:
-    """The entries of a fitted view, for averages over places that are far apart.
+    """The entries of a fitted view, for averages over posteriors with several modes.
 
-    One normal distribution of f for all places does for entries that are nearly straight in f. Counts are not: where
-    rows may lie in two places, e^(m + v / 2) can be twice the mean of both.
+    A single Gaussian for f over all modes suffices for entries that are nearly linear in f. Counts are not: with two
+    modes, e^(m + v / 2) can be twice the average over both.
 
     Attributes:
-        function: of the view.
-        include_noise: whether variances are those of entries, or those of their means.
+        function: the function of the view.
+        include_noise: whether variances are those of entries, or of their expectations.
     """
 
     function: ViewFunction
@@ -278,6 +279,6 @@ class ViewEntries:
     def predict(
         self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
     ) -> Prediction:
-        """Predict entries at normally distributed latents; arguments as for `ViewFunction.predict`."""
+        """Return mean and variance of entries at Gaussian latents, each (N, M); see `ViewFunction.predict`."""
         predicted = self.function.predict(mean, std, draws)
         return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))
