@@ -29,7 +29,7 @@ def infer(generator, *, std, n_points=4, n_latent_draws=1):
 
 
 @pytest.mark.parametrize("n_points", [4, 8], ids=["F < N", "F > N"])
-def test_certain_latents_give_the_textbook_regression(n_points, generator):
+def test_certain_latents_give_textbook_gp_regression(n_points, generator):
     view, X, Y, posterior = infer(generator, std=CERTAIN, n_points=n_points)
     new = normal((6, 2), generator)
     mean, variance = posterior.predict(new, torch.zeros_like(new), [new])
@@ -41,8 +41,8 @@ def test_certain_latents_give_the_textbook_regression(n_points, generator):
     np.testing.assert_allclose(variance.numpy(), np.tile(expected_variance[:, None], 3), rtol=0.0, atol=1e-8)
 
 
-def test_uncertain_latents_give_the_best_normal_posterior_of_the_weights(generator):
-    """The bound's gradient by the weights' mean, and by their precision, is zero at the posterior."""
+def test_uncertain_latents_give_the_optimal_gaussian_posterior_of_the_weights(generator):
+    """The gradient of the bound with respect to the mean and precision of the weights is zero at the posterior."""
     view, _, Y, posterior = infer(generator, std=0.5, n_latent_draws=6)
     asked, s = view.mixture.map.asked, view.noise_variance.item()
     Phis = [posterior.features(X).detach() for X in list(asked)]
@@ -54,7 +54,7 @@ def test_uncertain_latents_give_the_best_normal_posterior_of_the_weights(generat
 
 @pytest.fixture
 def uncertain(generator):
-    """A posterior of the weights, and normally distributed latents to predict at."""
+    """Return a posterior of the weights, and the means and standard deviations of Gaussian latents."""
     *_, posterior = infer(generator, std=0.2, n_latent_draws=4)
     return posterior, normal((4, 2), generator), uniform(0.2, 0.6, (4, 2), generator)
 
@@ -70,14 +70,14 @@ def simulate_functions(posterior, Xs, generator):
     )
 
 
-def test_predicted_mean_is_that_of_simulated_functions(uncertain, generator):
+def test_predicted_mean_matches_simulated_functions(uncertain, generator):
     posterior, mean, std = uncertain
     functions = simulate_functions(posterior, latent_draws(mean, std, 4000, generator), generator)
     assert_mean(functions, posterior.mean_at(mean, std))
     assert torch.equal(posterior.predict(mean, std, [mean]).mean, posterior.mean_at(mean, std))
 
 
-def test_predicted_variance_is_that_of_simulated_functions(uncertain, generator):
+def test_predicted_variance_matches_simulated_functions(uncertain, generator):
     posterior, mean, std = uncertain
     functions = simulate_functions(posterior, latent_draws(mean, std, 2000, generator), generator)
     deviations = (functions - posterior.mean_at(mean, std)).square()
@@ -104,29 +104,29 @@ def test_drawn_functions_have_the_posteriors_mean_and_covariance(uncertain, gene
         assert_mean(centred[:, :, None, m] * centred[:, None, :, m], expected)
 
 
-def test_slopes_are_those_of_finite_differences(uncertain):
+def test_jacobians_match_finite_differences(uncertain):
     posterior, X, _ = uncertain
     posterior, step = replace(posterior, inflation=INFLATION), 1e-5
     around = posterior.linearise(X)
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
-        for slopes, one, other in (
+        for jacobian, one, other in (
             (around.jacobian, ahead.mean, behind.mean),
             (around.variance_jacobian, ahead.variance, behind.variance),
         ):
-            torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
+            torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_dimension_that_the_features_ignore_has_no_slope(generator):
+def test_derivative_along_a_dimension_that_the_features_ignore_is_zero(generator):
     *_, posterior = infer(generator, std=CERTAIN)
     blind = SpectralPoints(*(w * torch.tensor([1.0, 0.0]) for w in posterior.features.points))
     posterior = replace(posterior, features=FeatureMap(blind, posterior.features.alpha))
-    seen, unseen = posterior.linearise(normal((5, 2), generator)).jacobian
-    assert (seen != 0).all()
-    assert (unseen == 0).all()
+    used, ignored = posterior.linearise(normal((5, 2), generator)).jacobian
+    assert (used != 0).all()
+    assert (ignored == 0).all()
 
 
-def test_at_certain_latents_the_weights_alone_are_uncertain(uncertain):
+def test_variance_at_certain_latents_is_that_of_the_weights(uncertain):
     posterior, X, _ = uncertain
     posterior = replace(posterior, inflation=INFLATION)
     mean, variance, _, _ = posterior.linearise(X)
@@ -139,7 +139,7 @@ def test_at_certain_latents_the_weights_alone_are_uncertain(uncertain):
 
 @pytest.fixture
 def by_columns(generator):
-    """Weights with a covariance for every column, the covariances themselves, and latents."""
+    """Return a posterior with a covariance per column, the covariances, and latents."""
     density = random_mixture(2, 2, generator)
     features = FeatureMap(draw_points(density, 3, generator), density.alpha, constant=2.0)
     F = 13
@@ -150,7 +150,7 @@ def by_columns(generator):
     return posterior, covariances, normal((4, 2), generator)
 
 
-def test_columns_have_variances_of_their_own(by_columns):
+def test_columns_have_different_variances(by_columns):
     posterior, covariances, X = by_columns
     mean, variance, _, _ = posterior.linearise(X)
     Phi = posterior.features(X).numpy()
@@ -159,19 +159,19 @@ def test_columns_have_variances_of_their_own(by_columns):
         np.testing.assert_allclose(variance[:, m].numpy(), [phi @ S @ phi for phi in Phi], rtol=1e-12, atol=0.0)
 
 
-def test_slopes_of_columns_are_those_of_finite_differences(by_columns):
+def test_jacobians_of_columns_match_finite_differences(by_columns):
     posterior, _, X = by_columns
     around, step = posterior.linearise(X), 1e-5
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (posterior.linearise(X + sign * step * direction) for sign in (1, -1))
-        for slopes, one, other in (
+        for jacobian, one, other in (
             (around.jacobian, ahead.mean, behind.mean),
             (around.variance_jacobian, ahead.variance, behind.variance),
         ):
-            torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
+            torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_drawn_columns_have_their_own_mean_and_covariance(by_columns, generator):
+def test_drawn_columns_have_the_mean_and_covariance_of_their_posterior(by_columns, generator):
     posterior, covariances, X = by_columns
     Phi = posterior.features(X)
     draws = torch.stack([posterior.draw(generator)(X) for _ in range(4000)])
@@ -181,7 +181,7 @@ def test_drawn_columns_have_their_own_mean_and_covariance(by_columns, generator)
         assert_mean(centred[:, :, None, m] * centred[:, None, :, m], Phi @ torch.as_tensor(S) @ Phi.T)
 
 
-def test_predicted_moments_of_columns_are_those_of_simulated_functions(by_columns, generator):
+def test_predicted_moments_of_columns_match_simulated_functions(by_columns, generator):
     posterior, _, mean = by_columns
     std = uniform(0.2, 0.6, (4, 2), generator)
     functions = torch.stack([posterior.draw(generator)(X) for X in latent_draws(mean, std, 3000, generator)])
@@ -190,11 +190,11 @@ def test_predicted_moments_of_columns_are_those_of_simulated_functions(by_column
     assert_mean((functions - posterior.mean_at(mean, std)).square() - torch.stack(predicted), torch.zeros(4, 3))
 
 
-def test_squared_slopes_are_those_of_the_mean_function(by_columns):
+def test_squared_jacobian_norms_are_those_of_the_mean_function(by_columns):
     posterior, _, X = by_columns
-    slopes = posterior.linearise(X).jacobian
+    jacobian = posterior.linearise(X).jacobian
     torch.testing.assert_close(
-        posterior.squared_jacobian_norms(X), slopes.square().sum(dim=(1, 2)), rtol=1e-10, atol=0.0
+        posterior.squared_jacobian_norms(X), jacobian.square().sum(dim=(1, 2)), rtol=1e-10, atol=0.0
     )
 
 
@@ -202,7 +202,7 @@ N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
 
 
 def draw_function(generator, dtype=torch.float64):
-    """A function of three draws of spectral points, each with weights of its own."""
+    """Return a function of three draws of spectral points, each with its posterior of the weights."""
     view = FeatureView("view", SpectralMixture(2, D, generator), n_points=4, noise_variance=NOISE_VARIANCE).to(dtype)
     latent, Y = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), normal((N, M), generator)
     with torch.no_grad():
@@ -221,7 +221,7 @@ def latents(generator):
 
 
 def moments_by_hand(function, x):
-    """Mean and variance of the function at one latent: an equal mixture of the spectral draws' normals."""
+    """Return mean and variance at one latent: those of an equal mixture of the Gaussians of all spectral draws."""
     means, seconds = [], []
     for posterior in function.posteriors:
         phi = posterior.features(x[None]).numpy()[0]
@@ -232,7 +232,7 @@ def moments_by_hand(function, x):
     return mean, sum(seconds) / len(seconds) - mean**2
 
 
-def test_spectral_draws_are_joined_by_the_law_of_total_variance(function, X):
+def test_spectral_draws_are_combined_by_the_law_of_total_variance(function, X):
     mean, variance, _, _ = function.linearise(X)
     for n, x in enumerate(X):
         expected_mean, expected_variance = moments_by_hand(function, x)
@@ -240,7 +240,7 @@ def test_spectral_draws_are_joined_by_the_law_of_total_variance(function, X):
         np.testing.assert_allclose(variance[n].numpy(), expected_variance, rtol=1e-10, atol=0.0)
 
 
-def test_predictions_are_joined_by_the_law_of_total_variance(function, X, generator):
+def test_predictions_are_combined_by_the_law_of_total_variance(function, X, generator):
     std, draws = uniform(0.1, 0.5, (4, D), generator), [X + 0.3 * normal((4, D), generator) for _ in range(3)]
     parts = [posterior.predict(X, std, draws) for posterior in function.posteriors]
     joined = function.predict(X, std, draws)
@@ -251,31 +251,31 @@ def test_predictions_are_joined_by_the_law_of_total_variance(function, X, genera
     torch.testing.assert_close(function.entries(X, std), first, rtol=1e-12, atol=1e-14)
 
 
-def test_one_spectral_draw_is_that_of_its_weights(function, X):
+def test_function_of_one_spectral_draw_equals_its_posterior(function, X):
     part, joined = function.posteriors[0].linearise(X), function.first_draw().linearise(X)
-    # squares of the mean are added and taken away again
+    # squares of the mean are added and subtracted
     for values, expected in zip(joined, part, strict=True):
         torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_known_latents_are_those_without_spread(function, X):
+def test_linearisation_equals_the_prediction_at_zero_variance(function, X):
     at, predicted = function.linearise(X), function.predict(X, torch.zeros_like(X), [X])
     torch.testing.assert_close(at.mean, predicted.mean, rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(at.variance, predicted.variance, rtol=1e-12, atol=0.0)
 
 
-def test_slopes_are_those_of_finite_differences_view_function(function, X):
+def test_jacobians_of_a_view_function_match_finite_differences(function, X):
     step, around = 1e-5, function.linearise(X)
     for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
         ahead, behind = (function.linearise(X + sign * step * direction) for sign in (1, -1))
-        for slopes, one, other in (
+        for jacobian, one, other in (
             (around.jacobian, ahead.mean, behind.mean),
             (around.variance_jacobian, ahead.variance, behind.variance),
         ):
-            torch.testing.assert_close(slopes[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
+            torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_relevance_is_the_share_of_squared_slopes_times_spread(function, generator):
+def test_relevance_is_the_normalised_squared_jacobian_times_variance(function, generator):
     X, step = normal((6, D), generator) * torch.tensor([1.0, 3.0], dtype=torch.float64), 1e-5
     strength = np.zeros(D)
     for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
@@ -299,12 +299,12 @@ def test_drawn_rows_have_the_moments_of_the_prediction(function, X, generator):
     mean, variance, _, _ = function.linearise(X)
     assert_mean(draws, mean)
     assert_mean((draws - mean).square(), variance + NOISE_VARIANCE)
-    # a row is of one spectral draw: its entries vary together as the draws' means do, weights and noise do not
+    # a row uses one spectral draw: its entries covary like the means of the draws; weights and noise are independent
     means = torch.stack([posterior.linearise(X).mean for posterior in function.posteriors]) - mean
     assert_mean((draws - mean)[..., 0] * (draws - mean)[..., 1], (means[..., 0] * means[..., 1]).mean(dim=0))
 
 
-def test_doubled_function_has_features_in_double_and_the_same_weights(generator):
+def test_double_converts_features_and_keeps_weights(generator):
     function, X = draw_function(generator, torch.float32), normal((4, D), generator)
     doubled = function.double()
     for posterior in doubled.posteriors:
@@ -318,7 +318,7 @@ def test_doubled_function_has_features_in_double_and_the_same_weights(generator)
         assert torch.equal(one.features.points.w1.double(), other.features.points.w1)
 
 
-def test_some_columns_of_a_function_are_predicted_as_they_were_among_all(function, X):
+def test_selected_columns_are_predicted_as_in_the_whole_view(function, X):
     columns = torch.arange(function.posteriors[0].mean.shape[1]) % 2 == 0
     std = torch.full_like(X, 0.1)
     whole, some = (f.predict(X, std, [X]) for f in (function, function.select_columns(columns)))
