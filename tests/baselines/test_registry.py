@@ -31,7 +31,7 @@ def test_methods_of_one_view_come_first():
 def test_every_name_is_there_once():
     names = [entry.name for entry in baselines.list()]
     assert len(names) == len(set(names))
-    with pytest.raises(ValueError, match="no method 'PPCA'. Known are: PCA"):
+    with pytest.raises(ValueError, match="no method 'PPCA'. The methods are: PCA"):
         baselines.get("PPCA")
 
 

@@ -1,4 +1,4 @@
-"""Every system of the paper, and what users pick instead, under one interface.
+"""The methods that the paper compares with, and common alternatives, behind a single estimator interface.
 
 Example:
     >>> from mvlvm import baselines

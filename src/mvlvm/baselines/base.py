@@ -1,8 +1,7 @@
-"""What all baselines share: views in, checked and scaled; latents out; saved and read back.
+"""The estimator interface of all baselines, and helpers for methods that wrap another library.
 
-What users are told of a fit that ended before it was done.
-
-Libraries that draw from NumPy's global generator, without a trace of it afterwards.
+`AbstractBaseline` validates and scales the views, calls the method, and saves what it learned. Optional capabilities
+(`transform`, `reconstruct`, `predict`) are mixins in `mvlvm.baselines.mixins`.
 """
 
 import os
@@ -25,25 +24,30 @@ from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError
 from mvlvm.randomness import RandomStateLike, seed_from
 
 State = dict[str, np.ndarray]
-# typing.Self would do, were it not for the run-time shape checks, which cannot read it.
+# Not typing.Self: beartype, which checks shapes at run time in the tests, does not support it here.
 Baseline = TypeVar("Baseline", bound="AbstractBaseline")
+
+# Frames between the user's call and the warning: fit, _fit_latents and the functions that they call.
+_STACK_LEVEL = 5
+_RAISE_MAX_ITER = "Raise max_iter, or ignore this warning if the result is accurate enough."
+# NumPy's global generator accepts 32-bit seeds.
+_N_SEEDS = 2**32
 
 
 class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):
-    """A method that turns rows of one or several views into latents.
+    """Base class of the methods that map the rows of one or several views to latents.
 
-    A subclass says what it takes, learns latents in `_learn`, and keeps what it learned as arrays, so that any of them
-    can be saved without being executed when it is read. What else it can do it says by the classes it is made of:
-    `baselines/mixins.py`.
+    A subclass declares the data it accepts, computes the latents in `_fit_latents`, and exposes its fitted state as
+    named arrays, so that saved files contain no executable code.
 
     Attributes:
-        kind: what its views hold.
+        kind: the kind of data that the views hold.
         takes_gaps: whether entries may be missing.
-        needs_labels: whether `fit` must be given `y`.
-        fewest_views: how many views there must be.
-        embedding_: (N, D) the latents of the training rows.
-        view_names_: the views' names.
-        n_features_in_: columns of the view, or view name -> columns.
+        needs_labels: whether `fit` requires `y`.
+        fewest_views: the minimum number of views.
+        embedding_: (N, D) latents of the training rows.
+        view_names_: names of the views.
+        n_features_in_: number of columns of a single view, or a dict view name -> number of columns.
     """
 
     kind: ClassVar[DataKind] = DataKind.NUMBERS
@@ -55,57 +59,60 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
     random_state: RandomStateLike
 
     @abstractmethod
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        """Learn from admitted views; give the latents of their rows.
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        """Fit the method to validated views and return the (N, D) latents of the training rows.
 
         Args:
-            views: view name -> matrix, as `kind` says: centred and scaled numbers, or counts as they are.
-            labels: one per row, where they were given.
-            seed: of all draws.
+            views: view name -> matrix, centred and scaled or unchanged counts, depending on `kind`.
+            labels: one label per row, if given.
+            seed: seed of all random numbers.
         """
 
     @abstractmethod
-    def _state(self) -> State:
-        """Give what was learned, as named arrays, besides the embedding."""
+    def _get_state(self) -> State:
+        """Return the fitted state, apart from the embedding, as named arrays."""
 
     @abstractmethod
-    def _restore(self, state: State) -> None:
-        """Take over what `_state` gave."""
+    def _set_state(self, state: State) -> None:
+        """Restore the fitted state from the arrays that `_get_state` returned."""
 
     def fit(self: Baseline, views: Any, y: Any = None) -> Baseline:
-        """Learn the latents.
+        """Fit the method.
 
         Args:
-            views: a matrix or DataFrame (one view), a list or dict of them, or a MuData, with the same samples in
-                their rows.
-            y: the class of every row, for methods that learn from classes; others ignore it.
+            views: a matrix or DataFrame (one view), a list or dict of them, or a MuData. Row n of every view belongs
+                to the same sample.
+            y: class labels of the rows, for supervised methods; ignored by the others.
+
+        Returns:
+            The fitted estimator.
 
         Raises:
-            ViewError: the views cannot be used, or not by this method.
-            ValueError: a parameter has a wrong value.
-            NumericalError: the computation broke down.
-            ModuleNotFoundError: a package is missing; the message says how to install it.
+            ViewError: the views are invalid, or this method does not support them.
+            ValueError: a parameter is invalid.
+            NumericalError: the computation failed numerically.
+            ModuleNotFoundError: an optional package is missing; the message says how to install it.
         """
         check_integer(self.n_components, "n_components", at_least=1)
         labels = self._check_labels(y)
-        admitted = validate_views(views, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
-        self._check_views_are_enough(list(admitted.widths))
-        vars(self).pop("embedding_", None)  # a fit that fails leaves nothing that looks fitted
-        self._adopt(admitted)
-        embedding = self._learn(admitted.matrices, labels, seed_from(self.random_state))
-        self.embedding_ = self._checked(embedding)
+        validated = validate_views(views, type(self).__name__, self.kind, allow_missing=self.takes_gaps)
+        self._check_n_views(list(validated.widths))
+        vars(self).pop("embedding_", None)  # if the fit fails, the estimator must not appear fitted
+        self._set_views(validated)
+        embedding = self._fit_latents(validated.matrices, labels, seed_from(self.random_state))
+        self.embedding_ = self._check_embedding(embedding)
         return self
 
     def fit_transform(self, views: Any, y: Any = None) -> Float[np.ndarray, "N D"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Fit, and give the latents."""
+        """Fit the method and return the (N, D) latents of the training rows."""
         return self.fit(views, y).embedding_
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted method to one file, or into a folder; `mvlvm.load` reads it."""
+        """Save the fitted estimator to a file or into a folder; `mvlvm.load` reads it."""
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
         storage.save(
-            path, type(self).__name__, parameters, self._admitted, {**self._state(), "embedding": self.embedding_}
+            path, type(self).__name__, parameters, self._validated, {**self._get_state(), "embedding": self.embedding_}
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -115,88 +122,79 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         tags.target_tags.required = self.needs_labels
         return tags
 
-    def restore(self, admitted: ValidatedViews, state: Mapping[str, np.ndarray]) -> None:
-        """Become what was saved."""
-        kept = dict(state)
-        self.embedding_ = kept.pop("embedding")
-        self._adopt(admitted)
-        self._restore(kept)
+    def restore(self, validated: ValidatedViews, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the fitted state from the contents of a saved file."""
+        arrays = dict(state)
+        self.embedding_ = arrays.pop("embedding")
+        self._set_views(validated)
+        self._set_state(arrays)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "embedding_" in vars(self)
 
     @property
     def _widths(self) -> dict[str, int]:
-        """View name -> columns, as `_learn` gets them."""
-        return {name: int(scaling.kept.sum()) for name, scaling in self._admitted.scalings.items()}
+        """View name -> number of columns of the matrices passed to `_fit_latents`."""
+        return {name: int(scaling.kept.sum()) for name, scaling in self._validated.scalings.items()}
 
-    def _adopt(self, admitted: ValidatedViews) -> None:
-        self._admitted = admitted.without_rows()
-        self.view_names_ = list(admitted.widths)
-        single = admitted.layout.container.single
-        self.n_features_in_ = next(iter(admitted.widths.values())) if single else dict(admitted.widths)
+    def _set_views(self, validated: ValidatedViews) -> None:
+        self._validated = validated.without_rows()
+        self.view_names_ = list(validated.widths)
+        single = validated.layout.container.single
+        self.n_features_in_ = next(iter(validated.widths.values())) if single else dict(validated.widths)
 
-    def _new_matrices(self, views: Any) -> dict[str, Float[np.ndarray, "K _"]]:
-        """Check new rows, and give them as `_learn` got its own."""
+    def _validate_new(self, views: Any) -> dict[str, Float[np.ndarray, "K _"]]:
+        """Validate new rows and return their matrices, scaled as in training."""
         check_is_fitted(self)
-        return validate_new_views(views, self._admitted, type(self).__name__, self.kind, takes_gaps=self.takes_gaps)
+        return validate_new_views(views, self._validated, type(self).__name__, self.kind, allow_missing=self.takes_gaps)
 
-    def _checked(self, embedding: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
-        """Give latents that are the user's own to change, or say that there are none."""
+    def _check_embedding(self, embedding: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+        """Return a float64 copy of the latents, or raise an error if they are not finite."""
         if not np.isfinite(embedding).all():
             raise NumericalError(
-                f"{type(self).__name__} broke down: not all latents are finite. Take another random_state, or a lower "
-                "learning_rate where there is one."
+                f"{type(self).__name__} failed numerically: not all latents are finite. Try another random_state, or "
+                "a lower learning_rate if the method has one."
             )
         return np.array(embedding, dtype=np.float64, order="C")
 
-    def _check_views_are_enough(self, names: list[str]) -> None:
+    def _check_n_views(self, names: list[str]) -> None:
         if len(names) < self.fewest_views:
             raise ViewError(
                 f"{type(self).__name__} needs at least {self.fewest_views} views. "
                 f"Got {len(names)}: {', '.join(names)}. "
-                "Give a list or a dict of views, or take a method of one view, such as PCA."
+                "Pass a list or a dict of views, or use a single-view method such as PCA."
             )
 
     def _check_labels(self, y: Any) -> np.ndarray | None:
         if y is None and self.needs_labels:
             raise ValueError(
-                f"{type(self).__name__} learns from classes and needs y, one class per row. Got None. "
-                "Give fit(views, y), or take PCA, which needs none."
+                f"{type(self).__name__} is supervised and needs y, one class label per row. Got None. "
+                "Call fit(views, y), or use PCA, which is unsupervised."
             )
         return None if y is None else np.asarray(y)
 
 
-# What lies between a user's line and the warning: fit, _learn, and what they call.
-_STACK_LEVEL = 5
-_RAISE_MAX_ITER = "Raise max_iter, or ignore this if that many are what you want."
-
-
-def warn_not_converged(method: str, happened: str, advice: str = _RAISE_MAX_ITER) -> None:
-    """Say that a fit ended too early.
+def warn_not_converged(method: str, reason: str, advice: str = _RAISE_MAX_ITER) -> None:
+    """Warn that a fit ended before convergence.
 
     Args:
-        method: its name.
-        happened: how it ended, in words that follow the name.
-        advice: what to do.
+        method: name of the method.
+        reason: how the fit ended; it continues the sentence that starts with the name.
+        advice: what the user can do.
     """
     warnings.warn(
-        f"{method} {happened}. What was learned by then is kept. {advice}", ConvergenceWarning, stacklevel=_STACK_LEVEL
+        f"{method} {reason}. The current result is kept. {advice}", ConvergenceWarning, stacklevel=_STACK_LEVEL
     )
 
 
-# The global generator takes seeds of 32 bits.
-_N_SEEDS = 2**32
-
-
 def as_uint32_seed(seed: int) -> int:
-    """Give a seed that every library takes, from one of up to 63 bits."""
+    """Reduce a seed of up to 63 bits to the 32 bits that every library accepts."""
     return seed % _N_SEEDS
 
 
 @contextmanager
 def temporary_numpy_seed(seed: int) -> Iterator[None]:
-    """Seed NumPy's global generator for a while, and put it back as it was."""
+    """Seed NumPy's global generator within the context and restore its state afterwards."""
     before = np.random.get_state()
     np.random.seed(as_uint32_seed(seed))
     try:

@@ -1,85 +1,109 @@
-"""What some baselines can do and others cannot: place new rows, rebuild their views, predict one view from others."""
+"""Optional capabilities of baselines: `transform`, `reconstruct` and `predict`.
 
-from abc import abstractmethod
-from collections.abc import Mapping
+A baseline inherits from the mixins of its capabilities and from `AbstractBaseline`, in this order.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
-from mvlvm.baselines.base import AbstractBaseline
-from mvlvm.baselines.validation import Matrices
+from mvlvm.baselines.validation import Matrices, ValidatedViews
 from mvlvm.errors import ViewError
 
 
-class TransformMixin(AbstractBaseline):
-    """Can place new rows among the training rows."""
+class TransformMixin(ABC):
+    """Computes the latents of new rows from all views."""
+
+    view_names_: list[str]
+    _validate_new: Callable[[Any], dict[str, Any]]
 
     @abstractmethod
-    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        """Give the latents of new rows, whose views are as `_learn` got its own."""
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        """Return the latents of new rows, given views scaled as in `_fit_latents`."""
 
     def transform(self, views: Any) -> Float[np.ndarray, "K D"]:
-        """Place new rows, with everything else as it is.
+        """Compute the latents of new rows; the fitted model does not change.
 
         Args:
-            views: the views of training, with as many rows as you like.
+            views: new rows of all training views.
+
+        Returns:
+            (K, D) latents.
 
         Raises:
-            ViewError: the views are not those of training.
+            ViewError: the views do not match those of training.
         """
-        matrices = self._new_matrices(views)
-        self._check_all_there(matrices)
-        return np.asarray(self._place(matrices), dtype=np.float64)
+        matrices = self._validate_new(views)
+        self._check_all_views(matrices)
+        return np.asarray(self._transform(matrices), dtype=np.float64)
 
-    def _check_all_there(self, matrices: Mapping[str, Any]) -> None:
+    def _check_all_views(self, matrices: Mapping[str, Any]) -> None:
         missing = [name for name in self.view_names_ if name not in matrices]
         if missing:
             raise ViewError(
-                f"{type(self).__name__} places rows by all of its views. Got none of {', '.join(missing)}. "
-                "Give them, or take a method that can do without, such as NGMVLVM."
+                f"{type(self).__name__} needs all training views to transform rows. Missing: {', '.join(missing)}. "
+                "Pass all views, or use a method that accepts a subset, such as NGMVLVM."
             )
 
 
-class ReconstructMixin(AbstractBaseline):
-    """Can go back from latents to views."""
+class ReconstructMixin(ABC):
+    """Reconstructs the views from latents."""
+
+    embedding_: Float[np.ndarray, "N D"]
+    _validated: ValidatedViews
 
     @abstractmethod
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        """Give every view at some latents, in the units of `_learn`'s views."""
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        """Return every view at the given latents, in the scaled units of `_fit_latents`."""
 
     def reconstruct(self) -> Any:
-        """Give the training views as the method sees them, in the form and the units in which they came."""
+        """Reconstruct the training views, in their original container and units."""
         check_is_fitted(self)
-        return self._admitted.given_back(self._rebuild(self.embedding_), self._admitted.layout.index)
+        return self._validated.restore_views(self._reconstruct(self.embedding_), self._validated.layout.index)
 
 
-class PredictMixin(ReconstructMixin):
-    """Can place rows of which only some views are there, and so predict the others."""
+class PredictMixin(ABC):
+    """Computes the latents of new rows from any subset of the views, and predicts the other views.
+
+    Requires `ReconstructMixin`.
+    """
+
+    view_names_: list[str]
+    _validated: ValidatedViews
+    _validate_new: Callable[[Any], dict[str, Any]]
+    _reconstruct: Callable[[Any], dict[str, Any]]
 
     @abstractmethod
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        """Give the latents of new rows from any of the views."""
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        """Return the latents of new rows, given any subset of the views."""
 
     def transform(self, views: Any) -> Float[np.ndarray, "K D"]:
-        """Place new rows, of which any of the training views may be given."""
-        return np.asarray(self._place_some(self._new_matrices(views)), dtype=np.float64)
+        """Compute the (K, D) latents of new rows from any subset of the training views."""
+        return np.asarray(self._transform_partial(self._validate_new(views)), dtype=np.float64)
 
     def predict(self, views: Any, *, target: str | None = None) -> Any:
-        """Predict a view of new rows from other views of them.
+        """Predict views of new rows from other views.
 
         Args:
-            views: any of the training views.
-            target: the view to predict, which must not be among them; None gives every view.
+            views: new rows of any subset of the training views.
+            target: name of the view to predict, which must not be among `views`; None predicts every view.
+
+        Returns:
+            The predicted view, with K rows, or all views in the container of the training views.
         """
         check_is_fitted(self)
         if target is not None and target not in self.view_names_:
             raise ValueError(f"There is no view {target!r}. The views are: {', '.join(self.view_names_)}.")
-        matrices = self._new_matrices(views)
+        matrices = self._validate_new(views)
         if target in matrices:
-            raise ViewError(f"View '{target}' is to be predicted and must not be given. Leave it out of the views.")
-        rebuilt = self._rebuild(np.asarray(self._place_some(matrices), dtype=np.float64))
+            raise ViewError(
+                f"View '{target}' is the prediction target and must not be among the inputs. Remove it from the views."
+            )
+        predicted = self._reconstruct(np.asarray(self._transform_partial(matrices), dtype=np.float64))
         if target is None:
-            return self._admitted.given_back(rebuilt)
-        return self._admitted.table(target, rebuilt[target])
+            return self._validated.restore_views(predicted)
+        return self._validated.restore_view(target, predicted[target])

@@ -1,4 +1,4 @@
-"""All methods by the names they have in the literature, imported when they are asked for."""
+"""Registry of all methods by their names in the literature; a method is imported on first use."""
 
 import importlib
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from sklearn.utils import get_tags
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One method.
+    """A registered method.
 
     Attributes:
-        name: in the literature.
-        path: module and class of its estimator.
-        several_views: whether it is made for several views; others take them side by side.
-        fewest_views: how many views it must be given.
-        package: what it needs beyond the library itself, by the name under which it is imported.
+        name: name in the literature.
+        path: module and class of the estimator.
+        several_views: whether the method models several views; other methods use the concatenated views.
+        fewest_views: the minimum number of views.
+        package: import name of the optional package that the method requires, if any.
     """
 
     name: str
@@ -27,32 +27,32 @@ class Entry:
 
     @property
     def estimator(self) -> Any:
-        """Its class."""
+        """The estimator class."""
         module, name = self.path.split(":")
         return getattr(importlib.import_module(module), name)
 
     @property
     def class_name(self) -> str:
-        """The name of its class, by which it is known in files."""
+        """Name of the estimator class, which identifies the method in saved files."""
         return self.path.split(":")[1]
 
     @property
     def needs_labels(self) -> bool:
-        """Whether `fit` must be given the rows' classes."""
+        """Whether `fit` requires class labels."""
         return get_tags(self.estimator()).target_tags.required
 
     @property
     def takes_gaps(self) -> bool:
-        """Whether entries of views may be missing."""
+        """Whether the views may have missing entries."""
         return get_tags(self.estimator()).input_tags.allow_nan
 
     @property
     def counts_only(self) -> bool:
-        """Whether views must hold counts."""
+        """Whether the views must hold counts."""
         return get_tags(self.estimator()).input_tags.positive_only
 
 
-_OUR_OWN = "mvlvm.estimators.mv_arflvm:MVARFLVM"
+_MV_ARFLVM = "mvlvm.estimators.mv_arflvm:MVARFLVM"
 
 
 def _one_view(name: str, path: str, package: str | None = None) -> Entry:
@@ -81,13 +81,13 @@ ENTRIES = (
     _one_view("DCA", "autoencoders.count_autoencoders:DCA"),
     _one_view("CVQ-VAE", "autoencoders.cvqvae:CVQVAE"),
     _one_view("RFLVM", "rflvm.random_feature_lvm:RFLVM"),
-    Entry(name="ARFLVM", path=_OUR_OWN),
+    Entry(name="ARFLVM", path=_MV_ARFLVM),
     _several_views("MV-GPLVM", "gp.exact_gplvm:MVGPLVM"),
     _several_views("MV-NGPLVM", "gp.exact_gplvm:MVNGPLVM"),
     _several_views("MV-GPLVM-SVI", "gp.svi_gplvm:MVGPLVMSVI"),
     _several_views("MV-DGPLVM", "gp.svi_gplvm:MVDGPLVM"),
     _several_views("MV-RFLVM", "rflvm.random_feature_lvm:MVRFLVM"),
-    Entry(name="MV-ARFLVM", path=_OUR_OWN, several_views=True),
+    Entry(name="MV-ARFLVM", path=_MV_ARFLVM, several_views=True),
     _several_views("MVAE", "autoencoders.multimodal_vae:MVAE"),
     _several_views("MMVAE", "autoencoders.multimodal_vae:MMVAE"),
     _several_views("MOFA", "linear.factor_analysis:MOFA", "mofapy2"),
@@ -98,7 +98,7 @@ ENTRIES = (
 
 
 def entries() -> list[Entry]:
-    """Give all methods, those of one view first.
+    """Return the entries of all methods, single-view methods first.
 
     Example:
         >>> from mvlvm import baselines
@@ -109,7 +109,7 @@ def entries() -> list[Entry]:
 
 
 def get(name: str) -> Any:
-    """Give the estimator of a method, a class to be called with its parameters.
+    """Return the estimator class of a method.
 
     Example:
         >>> from mvlvm import baselines
@@ -117,9 +117,9 @@ def get(name: str) -> Any:
         PCA(n_components=3)
 
     Raises:
-        ValueError: there is no such method.
+        ValueError: the name is unknown.
     """
     known = {entry.name: entry for entry in ENTRIES}
     if name not in known:
-        raise ValueError(f"There is no method {name!r}. Known are: {', '.join(known)}.")
+        raise ValueError(f"There is no method {name!r}. The methods are: {', '.join(known)}.")
     return known[name].estimator

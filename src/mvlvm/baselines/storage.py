@@ -1,7 +1,4 @@
-"""Saved baselines: arrays beside a JSON header, in the same kind of file as every other model.
-
-From a file back to an estimator, whichever it holds.
-"""
+"""Saving and loading of fitted baselines: named arrays and a JSON header, in the file format of all estimators."""
 
 import os
 from collections.abc import Mapping
@@ -22,11 +19,11 @@ _PARTS = ("mean", "factor", "kept", "seen")
 
 
 class SavedBaseline(NamedTuple):
-    """All that a file holds: the class name, its parameters, how views came in, and what was learned."""
+    """Contents of a file: class name, constructor parameters, validation of the views, and fitted state."""
 
     estimator: str
     parameters: dict[str, Any]
-    admitted: ValidatedViews
+    validated: ValidatedViews
     state: dict[str, np.ndarray]
 
 
@@ -34,40 +31,40 @@ def save(
     path: str | os.PathLike[str],
     estimator: str,
     parameters: Mapping[str, Any],
-    admitted: ValidatedViews,
+    validated: ValidatedViews,
     state: Mapping[str, np.ndarray],
 ) -> None:
-    """Write a fitted baseline. The file appears whole or not at all."""
+    """Save a fitted baseline; an interrupted write leaves no partial file."""
     header = {
         "kind": KIND,
         "estimator": estimator,
         "parameters": {name: plain(name, value) for name, value in parameters.items()},
-        "layout": pack_layout(admitted.layout),
+        "layout": pack_layout(validated.layout),
         "views": [
-            {"name": name, "width": width, "scale": admitted.scalings[name].scale,
-             "encoding": encoding_to_dict(admitted.encodings[name])}
-            for name, width in admitted.widths.items()
+            {"name": name, "width": width, "scale": validated.scalings[name].scale,
+             "encoding": encoding_to_dict(validated.encodings[name])}
+            for name, width in validated.widths.items()
         ],
     }  # fmt: skip
     arrays = {f"state.{name}": np.asarray(array) for name, array in state.items()}
-    for i, name in enumerate(admitted.widths):
-        arrays |= {f"view.{i}.{part}": vars(admitted.scalings[name])[part] for part in _PARTS}
+    for i, name in enumerate(validated.widths):
+        arrays |= {f"view.{i}.{part}": vars(validated.scalings[name])[part] for part in _PARTS}
     write_file(path, header, arrays)
 
 
 def is_baseline(header: Mapping[str, Any]) -> bool:
-    """Tell whether a file holds a baseline."""
+    """Return whether the header belongs to a saved baseline."""
     return header.get("kind") == KIND
 
 
 def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SavedBaseline:
-    """Put together what a file holds."""
+    """Return the contents of a file, given its header and arrays."""
     views = {view["name"]: (i, view) for i, view in enumerate(header["views"])}
     scalings = {
         name: Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _PARTS}, scale=view["scale"])
         for name, (i, view) in views.items()
     }
-    admitted = ValidatedViews(
+    validated = ValidatedViews(
         {},
         scalings,
         {name: encoding_from_dict(view["encoding"]) for name, (_, view) in views.items()},
@@ -75,18 +72,21 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
         unpack_layout(header["layout"]),
     )
     state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-    return SavedBaseline(header["estimator"], dict(header["parameters"]), admitted, state)
+    return SavedBaseline(header["estimator"], dict(header["parameters"]), validated, state)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Give the fitted estimator that `save` wrote. Its tensors are on the CPU.
+    """Load a fitted estimator that was saved with `save`; its tensors are on the CPU.
 
     Args:
-        path: the file, or the folder it was saved into.
+        path: the file, or the folder that it was saved into.
+
+    Returns:
+        The fitted baseline, or one of the estimators of `mvlvm.estimators`.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has a newer format.
+        FileNotFoundError: the file does not exist.
+        ModelFileError: the file is not a saved model, is corrupt, or has a newer format.
     """
     header, arrays = read_file(path)
     if not is_baseline(header):
@@ -95,9 +95,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         saved = unpack(header, arrays)
         if saved.estimator not in known:
-            raise ModelFileError(f"{path} holds a {saved.estimator}, which this version does not know.")
+            raise ModelFileError(f"{path} holds a {saved.estimator}, which is unknown to this version.")
         estimator = known[saved.estimator].estimator(**saved.parameters)
-        estimator.restore(saved.admitted, saved.state)
+        estimator.restore(saved.validated, saved.state)
     except DAMAGE as error:
         raise damaged(path, error) from error
     return estimator

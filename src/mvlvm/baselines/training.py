@@ -1,4 +1,4 @@
-"""Training of baselines that are torch modules, by the same loop as everything else."""
+"""Training of baselines that are PyTorch modules, with the training loop of the package, and array conversions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -20,57 +20,63 @@ from mvlvm.training.steps import init_train_state
 
 
 class ScalarBound(NamedTuple):
-    """A bound that is looked at as a whole."""
+    """An objective that is a single term."""
 
     value: Scalar
 
     def parts(self) -> dict[str, Tensor]:
-        """Give nothing."""
+        """Return an empty dict: the objective is not decomposed."""
         return {}
 
 
 def maximize(
     module: nn.Module,
-    bound: Callable[[torch.Generator], Scalar],
+    objective: Callable[[torch.Generator], Scalar],
     *,
     max_iter: int,
     learning_rate: float,
     seed: int,
     verbose: int = 0,
 ) -> list[float]:
-    """Raise a stochastic bound by Adam; give its course.
+    """Maximise a stochastic objective with Adam.
 
     Args:
-        module: what learns.
-        bound: estimates the bound with draws of a generator: of noise, and of rows where it works on some at a time.
-        max_iter: steps to take.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        seed: of the draws.
-        verbose: 1 shows progress.
+        module: module whose parameters are optimised.
+        objective: estimates the objective; all random numbers (noise, minibatches) come from the generator.
+        max_iter: number of steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        seed: random seed.
+        verbose: 1 shows a progress bar.
+
+    Returns:
+        The objective at every step.
     """
     config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, cooling=max_iter // 5)
     generator = make_generator(seed, Stream.TRAINING)
     state = init_train_state(module.parameters(), config, generator)
     with progress_bar(max_iter, "Training") if verbose else nullcontext(silent) as callback:
-        train(state, lambda states, draws: (ScalarBound(bound(draws)), states), config, callback=callback)
+        train(state, lambda states, draws: (ScalarBound(objective(draws)), states), config, callback=callback)
     history = state.history
     if history.stop_reason is StopReason.INTERRUPTED:
         warn_not_converged(
-            "Training", f"was interrupted after {len(history.bound)} of {max_iter} steps", "Fit again for more."
+            "Training",
+            f"was interrupted after {len(history.bound)} of {max_iter} steps",
+            "Call fit again to train to the end.",
         )
     return list(history.bound)
 
 
-def draw_batch(n_rows: int, n_wanted: int, generator: torch.Generator) -> Int[Tensor, " B"]:
-    """Draw rows for one step, without repeats; all of them, in order, where there are no more than wanted."""
-    if n_rows <= n_wanted:
+def draw_batch(n_rows: int, batch_size: int, generator: torch.Generator) -> Int[Tensor, " B"]:
+    """Draw the row indices of a minibatch without replacement; all rows in order if they fit into one batch."""
+    if n_rows <= batch_size:
         return torch.arange(n_rows)
-    return torch.randperm(n_rows, generator=generator)[:n_wanted]
+    return torch.randperm(n_rows, generator=generator)[:batch_size]
 
 
 def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
-    """Make a linear layer whose start depends on a generator, and on nothing global."""
-    layer = nn.Linear(n_in, n_out, device="meta").to_empty(device="cpu")  # its own start would draw from a global one
+    """Return a linear layer with PyTorch's default initialisation, drawn from the given generator."""
+    # the default constructor would draw from the global generator
+    layer = nn.Linear(n_in, n_out, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for values in (layer.weight, layer.bias):
             values.uniform_(-(n_in**-0.5), n_in**-0.5, generator=generator)
@@ -78,15 +84,15 @@ def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linea
 
 
 def state_arrays(module: nn.Module) -> dict[str, np.ndarray]:
-    """Give everything a module has learned, by name."""
+    """Return the parameters and buffers of a module as named arrays."""
     return {name: values.detach().cpu().numpy() for name, values in module.state_dict().items()}
 
 
 def load_arrays(module: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give a module what `state_arrays` gave."""
+    """Load the parameters and buffers that `state_arrays` returned."""
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
 
 
 def as_float64_tensors(matrices: Iterable[Shaped[np.ndarray, "N _"]]) -> list[Float[Tensor, "N _"]]:
-    """Give matrices as tensors that can be solved with."""
+    """Copy matrices to float64 tensors."""
     return [torch.from_numpy(np.array(Y, dtype=np.float64)) for Y in matrices]

@@ -20,7 +20,7 @@ def negative_binomial(Y, mean, r):
 @pytest.fixture(params=[NegativeBinomialNetwork, ZeroInflatedNetwork])
 def network(request, generator):
     made = request.param(5, 2, [7, 6], generator).double()
-    made.begin_at(torch.as_tensor(COUNTS))
+    made.initialize(torch.as_tensor(COUNTS))
     return made
 
 
@@ -41,7 +41,7 @@ def test_zero_inflation_mixes_a_point_at_zero_with_the_counts():
 
 def test_networks_read_standardised_logarithms_of_shares():
     read = count_autoencoders.CountNormalizer(5).double()
-    read.begin_at(torch.as_tensor(COUNTS))
+    read.initialize(torch.as_tensor(COUNTS))
     sizes = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1)
     logs = np.log1p(COUNTS / sizes * np.sort(sizes[:, 0])[5])  # torch's median is the lower one of two
     expected = (logs - logs.mean(axis=0)) / logs.std(axis=0)
@@ -57,16 +57,16 @@ def test_networks_start_at_the_columns_shares(network):
 def test_nbvaes_bound_is_that_of_negative_binomial_counts_less_a_divergence(generator):
     network = NegativeBinomialNetwork(5, 2, [7, 6], generator).double()
     Y = torch.as_tensor(COUNTS)
-    network.begin_at(Y)
+    network.initialize(Y)
     q = network.encoder(network.read(Y))
     X = q.sample(torch.Generator().manual_seed(5))
-    mean = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1) * network.rebuild(X).numpy()
+    mean = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1) * network.decode(X).numpy()
     likelihood = negative_binomial(COUNTS, mean, network.likelihood.describe()["dispersion"].numpy()).sum()
     divergence = 0.0
     for m, s in zip(q.mean.flatten().tolist(), q.std.flatten().tolist(), strict=True):
         here = norm(m, s)
         divergence += quad(lambda x: here.pdf(x) * (here.logpdf(x) - norm.logpdf(x)), m - 12 * s, m + 12 * s)[0]  # noqa: B023
-    found = network.bound(Y, torch.Generator().manual_seed(5)).item()
+    found = network.objective(Y, torch.Generator().manual_seed(5)).item()
     assert found == pytest.approx((likelihood - divergence) / 12, rel=1e-8)
 
 
@@ -74,13 +74,13 @@ def test_nbvaes_bound_is_that_of_negative_binomial_counts_less_a_divergence(gene
 def test_dcas_bound_is_the_likelihood_of_zero_inflated_counts(generator):
     network = ZeroInflatedNetwork(5, 2, [7, 6], generator).double()
     Y = torch.as_tensor(COUNTS)
-    network.begin_at(Y)
-    X = network.place(Y)
-    mean = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1) * network.rebuild(X).numpy()
+    network.initialize(Y)
+    X = network.encode(Y)
+    mean = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1) * network.decode(X).numpy()
     density = np.exp(negative_binomial(COUNTS, mean, network.likelihood.describe()["dispersion"].numpy()))
     loss = 1 / (1 + np.exp(-network.dropout_logits(network.body(X).relu()).numpy()))
     expected = np.log(loss * (COUNTS == 0) + (1 - loss) * density).sum() / 12
-    assert network.bound(Y, generator).item() == pytest.approx(expected, rel=1e-8)
+    assert network.objective(Y, generator).item() == pytest.approx(expected, rel=1e-8)
 
 
 def test_rows_are_rebuilt_with_as_many_counts_as_they_had():

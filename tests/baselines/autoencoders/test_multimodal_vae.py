@@ -97,7 +97,7 @@ def log_evidence(*names):
 def test_a_product_of_right_experts_bounds_all_evidences_exactly():
     right = [right_expert(W[name], B[name], NOISE[name], prior_precision=0.0) for name in W]
     mvae = network(ProductOfExpertsNetwork, right)
-    mean, error = expected(lambda draws: mvae.bound(tensors(VIEWS), draws))
+    mean, error = expected(lambda draws: mvae.objective(tensors(VIEWS), draws))
     evidence = log_evidence("a", "b") + log_evidence("a") + log_evidence("b")
     assert abs(mean - evidence.mean()) < 4 * error < 0.2
 
@@ -109,7 +109,7 @@ def test_a_product_places_rows_where_their_posterior_is_whatever_views_are_there
         precision = 1 + sum(W[name] @ W[name] / NOISE[name] for name in names)
         mean = sum((VIEWS[name] - B[name]) @ W[name] / NOISE[name] for name in names) / precision
         with torch.no_grad():
-            found = mvae.place(tensors({name: VIEWS[name] for name in names}))
+            found = mvae.encode(tensors({name: VIEWS[name] for name in names}))
         np.testing.assert_allclose(found[:, 0], mean, rtol=1e-8)
 
 
@@ -124,7 +124,7 @@ def test_a_mixtures_bound_is_what_quadrature_finds():
             gain += norm.logpdf(VIEWS[name][n], np.outer(x, W[name]) + B[name], NOISE[name] ** 0.5).sum(axis=1)
         bounds.append(np.mean([np.trapezoid(e.pdf(x) * gain, x) for e in experts]))
     assert (np.array(bounds) < log_evidence("a", "b")).all()
-    mean, error = expected(lambda draws: mmvae.bound(tensors(VIEWS), draws), n_batches=300)
+    mean, error = expected(lambda draws: mmvae.objective(tensors(VIEWS), draws), n_batches=300)
     assert abs(mean - np.mean(bounds)) < 4 * error < 0.5
 
 
@@ -132,7 +132,7 @@ def test_a_mixture_places_rows_at_the_mean_of_those_who_are_there():
     mmvae = network(MixtureOfExpertsNetwork, [encoder(np.ones(3), 0.0, 0.5), encoder(np.ones(2), 3.0, 0.5)])
     a, b = VIEWS["a"].sum(axis=1), VIEWS["b"].sum(axis=1) + 3
     with torch.no_grad():
-        both, one = mmvae.place(tensors(VIEWS)), mmvae.place(tensors({"b": VIEWS["b"]}))
+        both, one = mmvae.encode(tensors(VIEWS)), mmvae.encode(tensors({"b": VIEWS["b"]}))
     np.testing.assert_allclose(both[:, 0], (a + b) / 2, rtol=1e-8)
     np.testing.assert_allclose(one[:, 0], b, rtol=1e-8)
 

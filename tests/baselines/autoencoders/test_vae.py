@@ -20,7 +20,7 @@ def log_evidence():
 
 def bound_with(expert):
     network = VariationalNetwork(expert, decoder(W, B, NOISE))
-    return expected(lambda draws: network.bound(torch.as_tensor(Y), draws))
+    return expected(lambda draws: network.objective(torch.as_tensor(Y), draws))
 
 
 def test_the_bound_is_the_evidence_where_the_encoder_is_right():

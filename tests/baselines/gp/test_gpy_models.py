@@ -1,4 +1,4 @@
-"""GPy's models: surfaces that are kept give what GPy predicts."""
+"""GPy models: the stored posterior means reproduce the predictions of GPy."""
 
 import numpy as np
 import pytest
@@ -25,19 +25,19 @@ def certain(GPy, X):
 
 
 @pytest.mark.parametrize("name", ["BGPLVM", "MRD"])
-def test_kept_surfaces_are_gpys_predictions(name):
+def test_stored_means_match_predictions_of_gpy(name):
     views = views_of_a_curve()
     est = baselines.get(name)(n_components=2, n_inducing=8, max_iter=5, random_state=0)
     model = est._make(GPy, views, 8)
     model.optimize(max_iters=5)
     X = np.random.default_rng(1).normal(size=(7, 2))
-    surfaces = est._surfaces_of(model, views)
+    means = est._posterior_means(model, views)
     for i, view in enumerate(views):
         if name == "MRD":
             expected = model.predict(certain(GPy, X), Yindex=i)[0]
         else:
             expected = split_views(model.predict(X)[0], view_widths(views))[view]
-        np.testing.assert_allclose(surfaces[view].at(X), expected, atol=1e-6)
+        np.testing.assert_allclose(means[view].evaluate(X), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["BGPLVM", "MRD"])
@@ -50,15 +50,15 @@ def test_a_curve_is_rebuilt(name):
 
 def test_no_more_inducing_places_than_rows():
     est = baselines.get("BGPLVM")(n_components=1, n_inducing=50, max_iter=2, random_state=0).fit(views_of_a_curve())
-    assert est._surfaces["a"].places.shape == (40, 1)
+    assert est._means["a"].places.shape == (40, 1)
 
 
-def test_a_surface_is_a_weighted_sum_of_kernels():
+def test_posterior_mean_is_a_weighted_sum_of_kernels():
     Y = concatenate_views(views_of_a_curve())
     model = GPy.models.BayesianGPLVM(Y, 2, num_inducing=5)
-    surface = _posterior_mean(model)
+    mean = _posterior_mean(model)
     x, by_hand = np.array([[0.3, -0.2]]), 0
-    for place, weights in zip(surface.places, surface.weights, strict=True):
-        squares = (((x[0] - place) / surface.lengthscales) ** 2).sum()
-        by_hand = by_hand + surface.variance * np.exp(-squares / 2) * weights
-    np.testing.assert_allclose(surface.at(x)[0], by_hand)
+    for place, weights in zip(mean.places, mean.weights, strict=True):
+        squares = (((x[0] - place) / mean.lengthscales) ** 2).sum()
+        by_hand = by_hand + mean.variance * np.exp(-squares / 2) * weights
+    np.testing.assert_allclose(mean.evaluate(x)[0], by_hand)

@@ -78,7 +78,7 @@ def settled_stack(X, Y):
     stack = DeepGP(torch.from_numpy(X[:U] + 0.1), M, n_layers=1)
     with_values(stack.last)
     stack.raw_noise_variance.data.fill_(raw_positive(NOISE))
-    stack.settle(torch.from_numpy(X), torch.from_numpy(Y))
+    stack.initialize(torch.from_numpy(X), torch.from_numpy(Y))
     return stack
 
 
@@ -113,7 +113,7 @@ def test_with_inducing_points_at_all_rows_the_bound_is_the_evidence(X, Y):
     stack = DeepGP(torch.from_numpy(X), M, n_layers=1)
     with_values(stack.last)
     stack.raw_noise_variance.data.fill_(raw_positive(NOISE))
-    stack.settle(torch.from_numpy(X), torch.from_numpy(Y))
+    stack.initialize(torch.from_numpy(X), torch.from_numpy(Y))
     K = rbf(X, X, VARIANCE, LENGTHSCALE)
     evidence = multivariate_normal(np.zeros(N), K + NOISE * np.eye(N)).logpdf(Y.T).sum()
     # inducing noise j takes at most j I from K: that costs at most j N M / (2 s) by the trace, and by the density

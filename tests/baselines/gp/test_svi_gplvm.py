@@ -23,7 +23,7 @@ def make_model(n_layers):
     rng = np.random.default_rng(0)
     X = torch.from_numpy(rng.normal(size=(N, 2)))
     model = VariationalGPLVM(X, X[:6] + 0.1, WIDTHS, n_layers)
-    for stack in model.each:
+    for stack in model.processes:
         stack.last.mean.data.copy_(torch.from_numpy(rng.normal(size=stack.last.mean.shape)))
     return model
 
@@ -36,20 +36,20 @@ def views():
 
 def test_a_deep_model_whose_first_layer_adds_nothing_is_the_shallow_one(Ys):
     shallow, deep = make_model(1), make_model(2)
-    for stack in deep.each:
+    for stack in deep.processes:
         stack.inner[0].kernel.raw_variance.data.fill_(raw_positive(1e-24))
-    of_inner = sum(stack.inner[0].kl() for stack in deep.each)
-    found = deep.bound(Ys, ALL, draws()) + of_inner
+    of_inner = sum(stack.inner[0].kl() for stack in deep.processes)
+    found = deep.elbo(Ys, ALL, draws()) + of_inner
     # the first layer adds a deviation of 1e-8 at most, and the slope of the bound by a latent is in the hundreds
-    assert found.item() == pytest.approx(shallow.bound(Ys, ALL, draws()).item(), abs=1e-3)
-    untouched = make_model(2).bound(Ys, ALL, draws()) + of_inner
+    assert found.item() == pytest.approx(shallow.elbo(Ys, ALL, draws()).item(), abs=1e-3)
+    untouched = make_model(2).elbo(Ys, ALL, draws()) + of_inner
     assert abs(untouched.item() - found.item()) > 1.0
 
 
 def test_the_first_layer_is_drawn_with_its_mean_and_variance():
-    stack = make_model(2).each[0]
+    stack = make_model(2).processes[0]
     stack.inner[0].mean.data.normal_(generator=draws())
-    stack.inner[0].put_factor(torch.eye(6, dtype=torch.float64).expand(2, 6, 6))
+    stack.inner[0].set_factor(torch.eye(6, dtype=torch.float64).expand(2, 6, 6))
     X = torch.tensor([[0.3, -0.4]], dtype=torch.float64).expand(20_000, 2)
     mean, variance = stack.inner[0](X[:1])
     drawn = stack._drawn(X, independent_noise(draws())) - X
@@ -63,17 +63,17 @@ def test_the_first_layer_is_drawn_with_its_mean_and_variance():
 def test_halves_of_the_rows_say_on_average_what_all_say(Ys, n_layers):
     model = make_model(n_layers)
     model.latent.raw_std.data.fill_(raw_positive(1e-12))
-    for stack in model.each:
+    for stack in model.processes:
         for layer in stack.inner:
             layer.kernel.raw_variance.data.fill_(raw_positive(1e-20))
-    halves = [model.bound(Ys, rows, draws()).item() for rows in (ALL[::2], ALL[1::2])]
-    assert np.mean(halves) == pytest.approx(model.bound(Ys, ALL, draws()).item(), rel=1e-6)
+    halves = [model.elbo(Ys, rows, draws()).item() for rows in (ALL[::2], ALL[1::2])]
+    assert np.mean(halves) == pytest.approx(model.elbo(Ys, ALL, draws()).item(), rel=1e-6)
 
 
 @pytest.mark.parametrize("n_layers", [1, 2])
 def test_every_parameter_has_a_finite_slope(Ys, n_layers):
     model = make_model(n_layers)
-    model.bound(Ys, ALL, draws()).backward()
+    model.elbo(Ys, ALL, draws()).backward()
     for name, parameter in model.named_parameters():
         assert torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 0, name

@@ -67,7 +67,7 @@ def test_rebuilt_counts_are_the_rates_that_made_them():
     assert np.linalg.norm(rebuilt - rates) < np.linalg.norm(counts - rates)
 
 
-def test_rows_without_counts_are_admitted():
+def test_rows_without_counts_are_validated():
     counts = counts_of_two_topics()
     counts[4] = 0.0
     embedding = HPF(n_components=2, random_state=0).fit_transform(counts)

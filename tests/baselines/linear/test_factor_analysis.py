@@ -101,7 +101,7 @@ def test_gfa_places_rows_as_cca_zoo_does():
     views, _ = views_of_one_factor()
     est = baselines.get("GFA")(n_components=2, max_iter=20, random_state=0).fit(views)
     # with its columns centred and scaled, which is known to be undone
-    scaled = {name: scaling.apply(views[name]) for name, scaling in est._admitted.scalings.items()}
+    scaled = {name: scaling.apply(views[name]) for name, scaling in est._validated.scalings.items()}
     model = probabilistic.GFA(2, max_iter=20, drop_k=False, n_posterior_samples=100, random_state=0)
     with pytest.warns(match="converge"):
         model.fit(list(scaled.values()))

@@ -76,7 +76,7 @@ def test_it_says_how_many_components_there_can_be():
 
 def test_classes_must_be_given_one_per_row():
     Y, labels = shifted_classes(3)
-    with pytest.raises(ValueError, match="needs y, one class per row"):
+    with pytest.raises(ValueError, match="needs y, one class label per row"):
         LDA().fit(Y)
     with pytest.raises(ValueError, match=r"Got an array of shape \(59,\) for 60 rows"):
         LDA().fit(Y, labels[1:])

@@ -64,7 +64,7 @@ def test_isomap_places_new_rows_as_scikit_learn_does():
     train, new = Y[::2], Y[1::2]
     est = baselines.get("Isomap")(n_components=3, n_neighbors=4, random_state=0).fit(train)
     np.testing.assert_allclose(est.transform(train), est.embedding_, atol=1e-8)
-    (scaling,) = est._admitted.scalings.values()
+    (scaling,) = est._validated.scalings.values()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it joins parts of a graph
         model = sklearn.manifold.Isomap(n_components=3, n_neighbors=4).fit(scaling.apply(train))

@@ -1,7 +1,4 @@
-"""Parts of autoencoders: layers that start from a generator, and what they say of latents and of views.
-
-What autoencoders share as estimators: their sizes, their training, and the way from matrices to tensors and back.
-"""
+"""Networks, training and estimator interface shared by all autoencoders."""
 
 import math
 from abc import ABC, abstractmethod
@@ -32,45 +29,45 @@ from mvlvm.parameters import positive
 from mvlvm.randomness import RandomStateLike, Stream, make_generator
 from mvlvm.shapes import Scalar
 
-# Keeps the precision of an expert within float32.
+# Lower limit of standard deviations, which keeps precisions within the range of float32.
 _MIN_STD = 1e-3
-# Where the noise starts, in the units of scaled views: all of their variance, because nothing is explained yet.
+# Initially the noise explains all the variance of the scaled views.
 _INITIAL_NOISE_VARIANCE = 1.0
 
 
 class DiagonalNormal(NamedTuple):
-    """One normal with a diagonal covariance per row."""
+    """Normal distributions with diagonal covariance, one per row."""
 
     mean: Float[Tensor, "N D"]
     std: Float[Tensor, "N D"]
 
     def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
-        """Draw latents, differentiable by mean and std."""
+        """Draw (N, D) reparametrised samples, differentiable with respect to mean and std."""
         eps = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
         return self.mean + self.std * eps
 
     def log_density(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " N"]:
-        """Give the log density of one latent per row."""
+        """Return the (N,) log densities of one latent per row."""
         z = (X - self.mean) / self.std
         return -(0.5 * z.square() + self.std.log() + 0.5 * math.log(2 * math.pi)).sum(dim=1)
 
 
 def standard_normal(like: Float[Tensor, "N D"]) -> DiagonalNormal:
-    """Give the prior of latents of this shape."""
+    """Return the standard normal prior of latents of this shape."""
     return DiagonalNormal(torch.zeros_like(like), torch.ones_like(like))
 
 
 def mlp(widths: Sequence[int], generator: torch.Generator) -> nn.Sequential:
-    """Give linear mlp between these widths, with a rectifier between any two of them."""
+    """Return a multi-layer perceptron with the given layer widths and ReLU activations."""
     linear: list[nn.Module] = [seeded_linear(n_in, n_out, generator) for n_in, n_out in pairwise(widths)]
     return nn.Sequential(*[part for layer in linear for part in (nn.ReLU(), layer)][1:])
 
 
 class GaussianEncoder(nn.Module):
-    """q(x | y): a network gives the mean and the raw standard deviation of the latent of every row.
+    """q(x | y): a network computes the mean and the raw standard deviation of the latent of every row.
 
     Args:
-        network: gives 2 D numbers per row.
+        network: network with 2 D outputs.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -78,16 +75,16 @@ class GaussianEncoder(nn.Module):
         self.network = network
 
     def forward(self, Y: Float[Tensor, "N M"]) -> DiagonalNormal:
-        """Give the distributions of the rows' latents."""
+        """Return the distributions of the latents."""
         mean, raw_std = self.network(Y).chunk(2, dim=1)
         return DiagonalNormal(mean, _MIN_STD + positive(raw_std))
 
 
 class GaussianDecoder(nn.Module):
-    """p(y | x): a network gives the mean, and all columns share one noise variance, which is learned.
+    """p(y | x): a network computes the mean; all columns share one trainable noise variance.
 
     Args:
-        network: gives M numbers per row.
+        network: network with M outputs.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -96,29 +93,30 @@ class GaussianDecoder(nn.Module):
         self.likelihood = Gaussian(_INITIAL_NOISE_VARIANCE).float()
 
     def forward(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the mean of every row."""
+        """Return the (N, M) means."""
         return self.network(X)
 
     def log_density(self, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"]) -> Float[Tensor, " N"]:
-        """Give log p(y | x) of every row."""
+        """Return the (N,) log densities log p(y | x)."""
         return self.likelihood.log_density(Y, self.network(X)).sum(dim=1)
 
 
 def library_sizes(Y: Float[Tensor, "N M"]) -> Float[Tensor, "N 1"]:
-    """Give the sum of every row; a row of zeros counts as one event."""
+    """Return the (N, 1) row sums; a row of zeros has size one."""
     return Y.sum(dim=1, keepdim=True).clamp(min=1.0)
 
 
 Network = TypeVar("Network", bound=nn.Module)
-# Of every encoder and every decoder.
+# In every encoder and every decoder.
 _N_HIDDEN_LAYERS = 2
 _NETWORK = "network."
 
 
-class NetworkMixin(AbstractBaseline, Generic[Network]):
-    """A baseline whose knowledge is a torch module."""
+class NetworkMixin(ABC, Generic[Network]):
+    """Parameters, training and state of a baseline whose model is a PyTorch module."""
 
     _network: Network
+    _widths: dict[str, int]
 
     def __init__(
         self,
@@ -130,16 +128,16 @@ class NetworkMixin(AbstractBaseline, Generic[Network]):
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
-        """Store parameters.
+        """Store the parameters.
 
         Args:
-            n_components: latent dimensions, D.
-            n_hidden: width of the two hidden layers, of encoders and of decoders.
+            n_components: number of latent dimensions, D.
+            n_hidden: width of the two hidden layers of encoders and decoders.
             batch_size: rows per step.
-            max_iter: steps of Adam.
-            learning_rate: of Adam, until it falls in the last fifth of the steps.
-            random_state: of the networks' start, and of all draws.
-            verbose: 1 shows progress.
+            max_iter: number of Adam steps.
+            learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+            random_state: seed of the initialisation and of all samples.
+            verbose: 1 shows a progress bar.
         """
         self.n_components = n_components
         self.n_hidden = n_hidden
@@ -150,90 +148,90 @@ class NetworkMixin(AbstractBaseline, Generic[Network]):
         self.verbose = verbose
 
     @abstractmethod
-    def _untrained(self, generator: torch.Generator) -> Network:
-        """Make the module for views of `_widths`, with a start drawn from a generator."""
+    def _build_network(self, generator: torch.Generator) -> Network:
+        """Return the untrained module for views of `_widths`, initialised from the generator."""
 
-    def _hidden(self) -> list[int]:
-        """Give the widths of hidden layers."""
+    def _hidden_widths(self) -> list[int]:
+        """Return the widths of the hidden layers."""
         return [self.n_hidden] * _N_HIDDEN_LAYERS
 
-    def _start(self, seed: int) -> None:
-        """Check parameters, and begin with an untrained module."""
+    def _init_network(self, seed: int) -> None:
+        """Check the parameters and create the untrained module."""
         for name in ("n_hidden", "batch_size", "max_iter"):
             check_integer(getattr(self, name), name, at_least=1)
         check_number(self.learning_rate, "learning_rate", positive=True)
-        self._network = self._untrained(make_generator(seed, Stream.INITIALISATION))
+        self._network = self._build_network(make_generator(seed, Stream.INITIALISATION))
 
-    def _train(self, bound: Callable[[Int[Tensor, " B"], torch.Generator], Scalar], n_rows: int, seed: int) -> None:
-        """Raise a bound of some rows at a time."""
+    def _train(self, objective: Callable[[Int[Tensor, " B"], torch.Generator], Scalar], n_rows: int, seed: int) -> None:
+        """Maximise an objective on minibatches."""
         maximize(
-            self._network, lambda draws: bound(draw_batch(n_rows, self.batch_size, draws), draws),
+            self._network, lambda draws: objective(draw_batch(n_rows, self.batch_size, draws), draws),
             max_iter=self.max_iter, learning_rate=self.learning_rate, seed=seed, verbose=self.verbose,
         )  # fmt: skip
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return {_NETWORK + name: array for name, array in state_arrays(self._network).items()}
 
-    def _restore(self, state: State) -> None:
-        self._network = self._untrained(make_generator(0, Stream.INITIALISATION))
-        learned = {name: array for name, array in state.items() if name.startswith(_NETWORK)}
-        load_arrays(self._network, {name.removeprefix(_NETWORK): array for name, array in learned.items()})
+    def _set_state(self, state: State) -> None:
+        self._network = self._build_network(make_generator(0, Stream.INITIALISATION))
+        arrays = {name: array for name, array in state.items() if name.startswith(_NETWORK)}
+        load_arrays(self._network, {name.removeprefix(_NETWORK): array for name, array in arrays.items()})
 
 
 class AbstractAutoencoderNetwork(nn.Module, ABC):
-    """From the rows of one matrix to latents, and back."""
+    """An encoder and a decoder for the rows of a matrix."""
 
     @abstractmethod
-    def begin_at(self, Y: Float[Tensor, "N M"]) -> None:
-        """Start with what can be read off the data."""
+    def initialize(self, Y: Float[Tensor, "N M"]) -> None:
+        """Initialise the parameters that are estimated from the data."""
 
     @abstractmethod
-    def bound(self, Y: Float[Tensor, "N M"], generator: torch.Generator) -> Scalar:
-        """Estimate what is to be raised, per row."""
+    def objective(self, Y: Float[Tensor, "N M"], generator: torch.Generator) -> Scalar:
+        """Estimate the objective to be maximised, per row."""
 
     @abstractmethod
-    def place(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, "N D"]:
-        """Give the latents of rows."""
+    def encode(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, "N D"]:
+        """Return the (N, D) latents of rows."""
 
     @abstractmethod
-    def rebuild(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the rows at latents; of counts, the share of every column in its row."""
+    def decode(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        """Return the (N, M) reconstructions at latents; for counts, the proportions of the columns."""
 
 
-class AbstractAutoencoder(NetworkMixin[AbstractAutoencoderNetwork], TransformMixin, ReconstructMixin):
-    """A network for one matrix, which gets several views side by side.
+class AbstractAutoencoder(NetworkMixin[AbstractAutoencoderNetwork], TransformMixin, ReconstructMixin, AbstractBaseline):
+    """Base class of autoencoders of the concatenated views.
 
-    Of counts, rows are rebuilt with as many events as they had in training.
+    Reconstructed rows of counts have the same total as in training.
     """
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        self._start(seed)
-        Y = self._joined(views)
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        self._init_network(seed)
+        Y = self._concatenate(views)
         self._sizes = library_sizes(Y).numpy() if self.kind is DataKind.COUNTS else np.ones((len(Y), 1))
-        self._network.begin_at(Y)
-        self._train(lambda rows, draws: self._network.bound(Y[rows], draws), len(Y), seed)
-        return self._place(views)
+        self._network.initialize(Y)
+        self._train(lambda rows, draws: self._network.objective(Y[rows], draws), len(Y), seed)
+        return self._transform(views)
 
     @torch.no_grad()
-    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        return self._network.place(self._joined(views)).double().numpy()
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        return self._network.encode(self._concatenate(views)).double().numpy()
 
     @torch.no_grad()
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        rebuilt = self._network.rebuild(as_float32_tensor(latents)).double().numpy() * self._sizes
-        return (split_counts if self.kind is DataKind.COUNTS else split_views)(rebuilt, self._widths)
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        decoded = self._network.decode(as_float32_tensor(latents)).double().numpy() * self._sizes
+        return (split_counts if self.kind is DataKind.COUNTS else split_views)(decoded, self._widths)
 
-    def _state(self) -> State:
-        return {**super()._state(), "sizes": self._sizes}
+    def _get_state(self) -> State:
+        return {**super()._get_state(), "sizes": self._sizes}
 
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
+    def _set_state(self, state: State) -> None:
+        super()._set_state(state)
         self._sizes = state["sizes"]
 
-    def _joined(self, views: Matrices) -> Float[Tensor, "N M"]:
+    def _concatenate(self, views: Matrices) -> Float[Tensor, "N M"]:
         return as_float32_tensor((concatenate_counts if self.kind is DataKind.COUNTS else concatenate_views)(views))
 
 
 def as_float32_tensor(array: Float[np.ndarray, "N M"]) -> Float[Tensor, "N M"]:
-    """Give a matrix in the precision of the networks."""
+    """Convert a matrix to a float32 tensor, the precision of the networks."""
     return torch.from_numpy(array.astype(np.float32))

@@ -1,11 +1,4 @@
-"""Normal distributions of latents, one per row, and how the opinions of several views become one.
-
-What autoencoders of several views share: every view has an encoder and a decoder, and all have one latent.
-
-The multimodal variational autoencoder: experts whose opinions are multiplied.
-
-The mixture-of-experts variational autoencoder: any of the views may be right.
-"""
+"""Multimodal variational autoencoders: product of experts (MVAE) and mixture of experts (MMVAE)."""
 
 import math
 from abc import ABC, abstractmethod
@@ -26,14 +19,15 @@ from mvlvm.baselines.autoencoders.base import (
     mlp,
     standard_normal,
 )
-from mvlvm.baselines.mixins import PredictMixin
+from mvlvm.baselines.base import AbstractBaseline
+from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin
 from mvlvm.baselines.validation import Matrices
 from mvlvm.evidence.elbo import latent_kl
 from mvlvm.shapes import Scalar
 
 
 def product_of_experts(experts: Sequence[DiagonalNormal]) -> DiagonalNormal:
-    r"""Multiply the densities of the experts and of the prior, and scale to a density.
+    r"""Return the normalised product of the densities of the experts and the prior.
 
     $$ N(x; 0, I) \prod_v N(x; \mu_v, S_v) \propto N(x; \mu, S), \qquad
        S^{-1} = I + \sum_v S_v^{-1}, \quad \mu = S \sum_v S_v^{-1} \mu_v $$
@@ -45,7 +39,7 @@ def product_of_experts(experts: Sequence[DiagonalNormal]) -> DiagonalNormal:
 
 
 def mixture_log_density(X: Float[Tensor, "N D"], experts: Sequence[DiagonalNormal]) -> Float[Tensor, " N"]:
-    r"""Give $\log \frac1V \sum_v N(x; \mu_v, S_v)$: every expert may be right, each with the same probability."""
+    r"""Return the (N,) log densities $\log \frac1V \sum_v N(x; \mu_v, S_v)$ of the equally weighted mixture."""
     densities = torch.stack([expert.log_density(X) for expert in experts])  # V N
     return densities.logsumexp(dim=0) - math.log(len(experts))
 
@@ -57,17 +51,17 @@ class AbstractMultimodalNetwork(nn.Module, ABC):
     """One expert q_v(x | y_v) and one decoder p(y_v | x) per view.
 
     Args:
-        widths: view name -> columns.
-        n_components: D.
+        widths: view name -> number of columns.
+        n_components: number of latent dimensions, D.
         hidden: widths of the hidden mlp.
-        generator: of the start.
+        generator: random number generator of the initialisation.
     """
 
     def __init__(
         self, widths: Mapping[str, int], n_components: int, hidden: list[int], generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.places = {name: v for v, name in enumerate(widths)}  # torch's own dict refuses some names
+        self.indices = {name: v for v, name in enumerate(widths)}  # nn.ModuleDict does not accept all names
         self.encoders = nn.ModuleList(
             GaussianEncoder(mlp([M, *hidden, 2 * n_components], generator)) for M in widths.values()
         )
@@ -76,66 +70,68 @@ class AbstractMultimodalNetwork(nn.Module, ABC):
         )
 
     @abstractmethod
-    def bound(self, views: Tensors, generator: torch.Generator) -> Scalar:
-        """Estimate what is to be raised, per row."""
+    def objective(self, views: Tensors, generator: torch.Generator) -> Scalar:
+        """Estimate the objective to be maximised, per row."""
 
     @abstractmethod
-    def place(self, views: Tensors) -> Float[Tensor, "N D"]:
-        """Give the latents of rows of which any views are given."""
+    def encode(self, views: Tensors) -> Float[Tensor, "N D"]:
+        """Return the (N, D) latents of rows, given any subset of the views."""
 
     def experts(self, views: Tensors) -> dict[str, DiagonalNormal]:
-        """Ask the expert of every view that is given."""
-        return {name: self.encoders[self.places[name]](Y) for name, Y in views.items()}
+        """Return the posterior of every available view's expert."""
+        return {name: self.encoders[self.indices[name]](Y) for name, Y in views.items()}
 
     def log_density(self, views: Tensors, X: Float[Tensor, "N D"]) -> Float[Tensor, " N"]:
-        """Give the log density of the given views, summed."""
+        """Return the (N,) log densities, summed over the available views."""
         return torch.stack([self._decoder(name).log_density(Y, X) for name, Y in views.items()]).sum(dim=0)
 
-    def rebuild(self, X: Float[Tensor, "N D"]) -> dict[str, Float[Tensor, "N _"]]:
-        """Give the mean of every view."""
-        return {name: self._decoder(name)(X) for name in self.places}
+    def decode(self, X: Float[Tensor, "N D"]) -> dict[str, Float[Tensor, "N _"]]:
+        """Return the mean of every view."""
+        return {name: self._decoder(name)(X) for name in self.indices}
 
     def _decoder(self, name: str) -> GaussianDecoder:
-        return cast(GaussianDecoder, self.decoders[self.places[name]])
+        return cast(GaussianDecoder, self.decoders[self.indices[name]])
 
 
-class AbstractMultimodalVAE(NetworkMixin[AbstractMultimodalNetwork], PredictMixin):
-    """An autoencoder of several views."""
+class AbstractMultimodalVAE(NetworkMixin[AbstractMultimodalNetwork], PredictMixin, ReconstructMixin, AbstractBaseline):
+    """Base class of autoencoders of several views."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        self._start(seed)
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        self._init_network(seed)
         tensors = {name: as_float32_tensor(Y) for name, Y in views.items()}
         n_rows = len(next(iter(tensors.values())))
         self._train(
-            lambda rows, draws: self._network.bound({name: Y[rows] for name, Y in tensors.items()}, draws), n_rows, seed
+            lambda rows, draws: self._network.objective({name: Y[rows] for name, Y in tensors.items()}, draws),
+            n_rows,
+            seed,
         )
-        return self._place_some(views)
+        return self._transform_partial(views)
 
     @torch.no_grad()
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        return self._network.place({name: as_float32_tensor(Y) for name, Y in views.items()}).double().numpy()
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        return self._network.encode({name: as_float32_tensor(Y) for name, Y in views.items()}).double().numpy()
 
     @torch.no_grad()
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        return {name: Y.double().numpy() for name, Y in self._network.rebuild(as_float32_tensor(latents)).items()}
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        return {name: Y.double().numpy() for name, Y in self._network.decode(as_float32_tensor(latents)).items()}
 
 
 class ProductOfExpertsNetwork(AbstractMultimodalNetwork):
-    """q(x | views) is the product of the prior and of the experts of the views that are there."""
+    """q(x | views) is the product of the prior and the experts of the available views."""
 
-    def bound(self, views: Tensors, generator: torch.Generator) -> Scalar:
-        """Add up the bounds of all views together and of each view alone, so that every expert can stand for all."""
+    def objective(self, views: Tensors, generator: torch.Generator) -> Scalar:
+        """Estimate the sum of the ELBOs of all views jointly and of each view alone, which trains every expert."""
         experts = self.experts(views)
-        total = self._bound(views, experts, generator)
+        total = self._elbo(views, experts, generator)
         for name in views if len(views) > 1 else ():
-            total = total + self._bound({name: views[name]}, {name: experts[name]}, generator)
+            total = total + self._elbo({name: views[name]}, {name: experts[name]}, generator)
         return total
 
-    def place(self, views: Tensors) -> Float[Tensor, "N D"]:
-        """Give the means of the product."""
+    def encode(self, views: Tensors) -> Float[Tensor, "N D"]:
+        """Return the (N, D) means of the product."""
         return product_of_experts(list(self.experts(views).values())).mean
 
-    def _bound(self, views: Tensors, experts: Mapping[str, DiagonalNormal], generator: torch.Generator) -> Scalar:
+    def _elbo(self, views: Tensors, experts: Mapping[str, DiagonalNormal], generator: torch.Generator) -> Scalar:
         q = product_of_experts(list(experts.values()))
         reconstruction = self.log_density(views, q.sample(generator)).sum()
         return (reconstruction - latent_kl(q.mean, q.std)) / len(q.mean)
@@ -147,26 +143,26 @@ class MVAE(AbstractMultimodalVAE):
     $$ x_n \sim N(0, I), \qquad y^v_n | x_n \sim N(f_v(x_n), s_v I), \qquad
        q(x | y^1 \dots y^V) \propto N(x; 0, I) \prod_v N(x; \mu_v(y^v), S_v(y^v)) $$
 
-    What is raised is the bound of all views plus the bounds of each view alone, the paper's sub-sampled terms without
-    further subsets. All views' likelihoods weigh one. Every noise variance s_v is learned. A view that is missing from
-    new rows is left out of the product.
+    The objective is the ELBO of all views plus the ELBOs of each view alone: the paper's sub-sampled terms without
+    further subsets. The likelihoods of all views have weight one, and every noise variance s_v is trained. A view that
+    is missing from new rows is left out of the product.
 
     Attributes:
-        embedding_: (N, D) the means of q.
+        embedding_: (N, D) means of q.
 
     References:
         Wu, Goodman. Multimodal generative models for scalable weakly-supervised learning. NeurIPS 2018.
     """
 
-    def _untrained(self, generator: torch.Generator) -> ProductOfExpertsNetwork:
-        return ProductOfExpertsNetwork(self._widths, self.n_components, self._hidden(), generator)
+    def _build_network(self, generator: torch.Generator) -> ProductOfExpertsNetwork:
+        return ProductOfExpertsNetwork(self._widths, self.n_components, self._hidden_widths(), generator)
 
 
 class MixtureOfExpertsNetwork(AbstractMultimodalNetwork):
-    """q(x | views) is one of the experts of the views that are there, each with the same probability."""
+    """q(x | views) is an equally weighted mixture of the experts of the available views."""
 
-    def bound(self, views: Tensors, generator: torch.Generator) -> Scalar:
-        r"""Estimate the bound per row, by one draw from every expert.
+    def objective(self, views: Tensors, generator: torch.Generator) -> Scalar:
+        r"""Estimate the ELBO per row, with one sample from every expert.
 
         $$ \frac1V \sum_v E_{q_v} \Big[ \sum_u \log p(y^u | x) + \log p(x) - \log \frac1V \sum_u q_u(x | y^u) \Big] $$
         """
@@ -178,8 +174,8 @@ class MixtureOfExpertsNetwork(AbstractMultimodalNetwork):
         ]
         return torch.stack(bounds).mean()
 
-    def place(self, views: Tensors) -> Float[Tensor, "N D"]:
-        """Give the means of the mixture."""
+    def encode(self, views: Tensors) -> Float[Tensor, "N D"]:
+        """Return the (N, D) means of the mixture."""
         return torch.stack([expert.mean for expert in self.experts(views).values()]).mean(dim=0)
 
 
@@ -189,17 +185,17 @@ class MMVAE(AbstractMultimodalVAE):
     $$ x_n \sim N(0, I), \qquad y^v_n | x_n \sim N(f_v(x_n), s_v I), \qquad
        q(x | y^1 \dots y^V) = \frac1V \sum_v N(x; \mu_v(y^v), S_v(y^v)) $$
 
-    What is raised is the paper's stratified bound with one draw from every expert, without importance weights. Latents
-    and noise are normal, where the paper has Laplace variables. All views' likelihoods weigh one. Every noise variance
-    s_v is learned. A view that is missing from new rows is left out of the mixture.
+    The objective is the paper's stratified ELBO with one sample from every expert, without importance weights. Latents
+    and noise are normal, where the paper uses Laplace distributions. The likelihoods of all views have weight one, and
+    every noise variance s_v is trained. A view that is missing from new rows is left out of the mixture.
 
     Attributes:
-        embedding_: (N, D) the means of q.
+        embedding_: (N, D) means of q.
 
     References:
         Shi, Siddharth, Paige, Torr. Variational mixture-of-experts autoencoders for multi-modal deep generative models.
         NeurIPS 2019.
     """
 
-    def _untrained(self, generator: torch.Generator) -> MixtureOfExpertsNetwork:
-        return MixtureOfExpertsNetwork(self._widths, self.n_components, self._hidden(), generator)
+    def _build_network(self, generator: torch.Generator) -> MixtureOfExpertsNetwork:
+        return MixtureOfExpertsNetwork(self._widths, self.n_components, self._hidden_widths(), generator)

@@ -22,41 +22,41 @@ class VariationalNetwork(AbstractAutoencoderNetwork):
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
 
-    def begin_at(self, Y: Float[Tensor, "N M"]) -> None:
-        """Do nothing: scaled views need no start of their own."""
+    def initialize(self, Y: Float[Tensor, "N M"]) -> None:
+        """Do nothing: scaled views need no data-dependent initialisation."""
 
-    def bound(self, Y: Float[Tensor, "N M"], generator: torch.Generator) -> Scalar:
-        r"""Estimate $E_q \log p(y | x) - KL(q(x | y) \| p(x))$ per row, by one draw."""
+    def objective(self, Y: Float[Tensor, "N M"], generator: torch.Generator) -> Scalar:
+        r"""Estimate $E_q \log p(y | x) - KL(q(x | y) \| p(x))$ per row, with one sample."""
         q = self.encoder(Y)
         reconstruction = self.decoder.log_density(Y, q.sample(generator)).sum()
         return (reconstruction - latent_kl(q.mean, q.std)) / len(Y)
 
-    def place(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, "N D"]:
-        """Give the means of q."""
+    def encode(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, "N D"]:
+        """Return the (N, D) means of q."""
         return self.encoder(Y).mean
 
-    def rebuild(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Give the decoder's mean."""
+    def decode(self, X: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
+        """Return the (N, M) means of the decoder."""
         return self.decoder(X)
 
 
 class VAE(AbstractAutoencoder):
-    r"""The variational autoencoder, with normal noise of one variance that is learned.
+    r"""The variational autoencoder, with Gaussian noise of one trainable variance.
 
     $$ x_n \sim N(0, I), \qquad y_n | x_n \sim N(f(x_n), s I), \qquad q(x_n | y_n) = N(\mu(y_n), S(y_n)) $$
 
-    f, mu and S, which is diagonal, are networks of two hidden mlp. Several views are taken side by side, each
-    standardised and of the same total variance.
+    f, mu and the diagonal S are networks with two hidden layers. Several views are concatenated, each standardised and
+    scaled to equal total variance.
 
     Attributes:
-        embedding_: (N, D) the means of q.
+        embedding_: (N, D) means of q.
 
     References:
         Kingma, Welling. Auto-encoding variational Bayes. ICLR 2014.
     """
 
-    def _untrained(self, generator: torch.Generator) -> VariationalNetwork:
-        M, D, hidden = sum(self._widths.values()), self.n_components, self._hidden()
+    def _build_network(self, generator: torch.Generator) -> VariationalNetwork:
+        M, D, hidden = sum(self._widths.values()), self.n_components, self._hidden_widths()
         return VariationalNetwork(
             GaussianEncoder(mlp([M, *hidden, 2 * D], generator)), GaussianDecoder(mlp([D, *hidden, M], generator))
         )

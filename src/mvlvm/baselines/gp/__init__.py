@@ -1,1 +1,1 @@
-"""Gaussian process latent variable models: exact, sparse, deep, and those of GPy."""
+"""Gaussian process latent variable models: exact, sparse, deep, and wrappers of GPy."""

@@ -1,9 +1,4 @@
-"""One view as a Gaussian process of the latent, with nothing approximated.
-
-Where new rows go: up the log density of their place, from several starts.
-
-Gaussian process latent variable models in which nothing is approximated, at a cost of N^3.
-"""
+"""Exact Gaussian process latent variable models, at a cost of O(N^3) per step (MV-GPLVM, MV-NGPLVM)."""
 
 import math
 from abc import abstractmethod
@@ -16,9 +11,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State
+from mvlvm.baselines.base import AbstractBaseline, State
 from mvlvm.baselines.gp.trainable_kernels import AbstractTrainableKernel, TrainableGibbs, TrainableRBF
-from mvlvm.baselines.mixins import PredictMixin
+from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin
 from mvlvm.baselines.training import as_float64_tensors, load_arrays, maximize, state_arrays
 from mvlvm.baselines.validation import Matrices
 from mvlvm.checks import check_integer, check_number
@@ -31,17 +26,24 @@ from mvlvm.randomness import RandomStateLike
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
-# Classes as a view can be fitted without an error; with less noise than this their covariance is singular in rounding.
+# A one-hot view can be fitted without error; a smaller noise variance makes its covariance numerically singular.
 MIN_NOISE_VARIANCE = 1e-6
+# A step with this number of rows takes seconds and a few gigabytes.
+_MAX_ROWS = 5000
+# Training rows whose latents initialise the search for the latent of a new row.
+_N_CANDIDATES = 3
+# The candidates are latents of training rows; the nearest mode is a fraction of the latent's unit of length away.
+_MODE_STEPS = 60
+_MODE_LEARNING_RATE = 0.05
 
 
 @dataclass(frozen=True)
 class ExactGPPosterior:
-    """What a process says of new rows, given the training rows.
+    """Posterior of a Gaussian process given the training rows.
 
     Attributes:
-        kernel: k.
-        X: the latents of the training rows.
+        kernel: kernel k.
+        X: latents of the training rows.
         weights: (K + s I)^-1 Y.
         inverse: (K + s I)^-1.
         noise_variance: s.
@@ -54,11 +56,11 @@ class ExactGPPosterior:
     noise_variance: Scalar
 
     def mean(self, X: Float[Tensor, "K D"]) -> Float[Tensor, "K M"]:
-        """Give the mean of new entries, k(x, X) (K + s I)^-1 Y, in O(N M) per row."""
+        """Return the (K, M) predictive mean k(x, X) (K + s I)^-1 Y, in O(N M) per row."""
         return self.kernel(X, self.X) @ self.weights
 
-    def predicted(self, X: Float[Tensor, "K D"]) -> tuple[Float[Tensor, "K M"], Float[Tensor, "K M"]]:
-        """Give mean and variance of new entries, in O(N^2 + N M) per row.
+    def predict(self, X: Float[Tensor, "K D"]) -> tuple[Float[Tensor, "K M"], Float[Tensor, "K M"]]:
+        """Return the (K, M) predictive means and variances, in O(N^2 + N M) per row.
 
         The variance is k(x, x) - k(x, X) (K + s I)^-1 k(X, x) + s, the same for all columns.
         """
@@ -69,76 +71,40 @@ class ExactGPPosterior:
 
 
 class ExactGP(nn.Module):
-    """The columns of a view as independent processes of one kernel, with noise.
+    """Independent Gaussian processes with a common kernel for the columns of a view, observed with noise.
 
     Args:
-        kernel: of the view.
+        kernel: kernel of the view.
     """
 
     def __init__(self, kernel: AbstractTrainableKernel) -> None:
         super().__init__()
         self.kernel = kernel
-        start = raw_positive(defaults.INITIAL_NOISE_VARIANCE)
-        self.raw_noise_variance = nn.Parameter(torch.tensor(start, dtype=torch.float64))
+        raw = raw_positive(defaults.INITIAL_NOISE_VARIANCE)
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw, dtype=torch.float64))
 
     @property
     def noise_variance(self) -> Scalar:
-        """Of an entry around its function."""
+        """Noise variance of the entries."""
         return MIN_NOISE_VARIANCE + positive(self.raw_noise_variance)
 
     def log_evidence(self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"]) -> Scalar:
-        """Give the log density of the view with its functions integrated out [eq:gplvm_mle]."""
+        """Return the log marginal likelihood of the view, with the functions integrated out [eq:gplvm_mle]."""
         return exact_log_evidence(Y, self.kernel(X, X), self.noise_variance)
 
     @torch.no_grad()
-    def given(self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"]) -> ExactGPPosterior:
-        """Factor once, for all predictions."""
+    def condition(self, X: Float[Tensor, "N D"], Y: Float[Tensor, "N M"]) -> ExactGPPosterior:
+        """Condition on the training rows; the covariance is factorised once for all predictions."""
         covariance = factor(add_to_diagonal(self.kernel(X, X), self.noise_variance))
         return ExactGPPosterior(self.kernel, X, covariance.solve(Y), covariance.inverse(), self.noise_variance)
 
 
-# Starts are places of training rows; the nearest mode is a fraction of the latent's unit of length away.
-_MODE_STEPS = 60
-_MODE_LEARNING_RATE = 0.05
-
-
-class _Candidates(nn.Module):
-    def __init__(self, start: Float[Tensor, "R D"]) -> None:
-        super().__init__()
-        self.X = nn.Parameter(start.clone())
-
-
-def find_modes(
-    starts: Float[Tensor, "S K D"], log_density: Callable[[Float[Tensor, "R D"]], Float[Tensor, " R"]]
-) -> Float[Tensor, "K D"]:
-    """Climb from every start, and give every row's best end.
-
-    Args:
-        starts: S places of every row.
-        log_density: of all rows at all their places, R = S K, the rows in order for each start.
-    """
-    S, K, _ = starts.shape
-    places = _Candidates(starts.flatten(0, 1))
-    maximize(
-        places, lambda _: log_density(places.X).sum(), max_iter=_MODE_STEPS, learning_rate=_MODE_LEARNING_RATE, seed=0
-    )  # fmt: skip
-    ends = places.X.detach()
-    best = log_density(ends).reshape(S, K).argmax(dim=0)
-    return ends.reshape(starts.shape)[best, torch.arange(K)]
-
-
-# A step with this many rows takes seconds, and a few gigabytes.
-_MAX_ROWS = 5000
-# Training rows from which a new row is sought.
-_N_CANDIDATES = 3
-
-
 class MAPModel(nn.Module):
-    """Latents as parameters, and a process for every view.
+    """Latents as parameters, and a Gaussian process for every view.
 
     Args:
-        X: where the latents start.
-        kernels: one per view.
+        X: initial latents.
+        kernels: one kernel per view.
     """
 
     def __init__(self, X: Float[Tensor, "N D"], kernels: Sequence[AbstractTrainableKernel]) -> None:
@@ -147,36 +113,63 @@ class MAPModel(nn.Module):
         self.processes = nn.ModuleList(ExactGP(kernel) for kernel in kernels)
 
     def log_joint(self, Ys: Sequence[Float[Tensor, "N _"]]) -> Scalar:
-        """Give log p(Y | X) + log p(X), over all views: what maximum a posteriori raises."""
-        evidences = [process.log_evidence(self.X, Y) for process, Y in zip(self._each(), Ys, strict=True)]
+        """Return log p(Y | X) + log p(X) over all views, the objective of maximum a posteriori estimation."""
+        evidences = [process.log_evidence(self.X, Y) for process, Y in zip(self._views(), Ys, strict=True)]
         return sum(evidences, start=log_prior(self.X).sum())
 
-    def given(self, Ys: Sequence[Float[Tensor, "N _"]]) -> list[ExactGPPosterior]:
-        """Give what every view's process says of new rows."""
+    def condition(self, Ys: Sequence[Float[Tensor, "N _"]]) -> list[ExactGPPosterior]:
+        """Return the posterior of every view's process, for predictions."""
         self.requires_grad_(False)
-        return [process.given(self.X, Y) for process, Y in zip(self._each(), Ys, strict=True)]
+        return [process.condition(self.X, Y) for process, Y in zip(self._views(), Ys, strict=True)]
 
-    def _each(self) -> list[ExactGP]:
+    def _views(self) -> list[ExactGP]:
         return [process for process in self.processes if isinstance(process, ExactGP)]
 
 
 def log_prior(X: Float[Tensor, "N D"]) -> Float[Tensor, " N"]:
-    """Give the log density of every latent under N(0, I)."""
+    """Return the (N,) log densities of the latents under N(0, I)."""
     return -0.5 * (X.square() + math.log(2 * math.pi)).sum(dim=1)
 
 
-class AbstractExactGPLVM(PredictMixin):
-    """One latent for all views, found by maximum a posteriori together with every view's kernel and noise.
+class _Candidates(nn.Module):
+    def __init__(self, X: Float[Tensor, "R D"]) -> None:
+        super().__init__()
+        self.X = nn.Parameter(X.clone())
 
-    A new row is sought from the three training rows at which what is given of it is most likely, by raising its
-    predictive density times the prior; every step costs O(N^2 + N M) per row, after one factorisation.
+
+def find_modes(
+    candidates: Float[Tensor, "S K D"], log_density: Callable[[Float[Tensor, "R D"]], Float[Tensor, " R"]]
+) -> Float[Tensor, "K D"]:
+    """Optimise all candidate latents and return the most probable one of every row, (K, D).
 
     Args:
-        n_components: latent dimensions, D.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: the fit draws nothing, and is the same for all.
-        verbose: 1 shows progress.
+        candidates: S initial latents for each of K rows.
+        log_density: log densities of R = S K latents; all rows in order for the first candidate, then the next.
+    """
+    S, K, _ = candidates.shape
+    module = _Candidates(candidates.flatten(0, 1))
+    maximize(
+        module, lambda _: log_density(module.X).sum(),
+        max_iter=_MODE_STEPS, learning_rate=_MODE_LEARNING_RATE, seed=0,
+    )  # fmt: skip
+    modes = module.X.detach()
+    best = log_density(modes).reshape(S, K).argmax(dim=0)
+    return modes.reshape(candidates.shape)[best, torch.arange(K)]
+
+
+class AbstractExactGPLVM(PredictMixin, ReconstructMixin, AbstractBaseline):
+    """One latent for all views, estimated by maximum a posteriori jointly with every view's kernel and noise.
+
+    The latent of a new row maximises its predictive density times the prior. The search is initialised at the three
+    training latents under which the given views are most probable; a step costs O(N^2 + N M) per row, after one
+    factorisation.
+
+    Args:
+        n_components: number of latent dimensions, D.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: ignored; the fit is deterministic.
+        verbose: 1 shows a progress bar.
     """
 
     def __init__(
@@ -196,81 +189,83 @@ class AbstractExactGPLVM(PredictMixin):
 
     @abstractmethod
     def _kernel(self, n_dims: int) -> AbstractTrainableKernel:
-        """Make the kernel of a view."""
+        """Return the initial kernel of a view."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         learning_rate = check_number(self.learning_rate, "learning_rate", positive=True)
         Ys = as_float64_tensors(views.values())
-        self._check_rows(len(Ys[0]))
-        model = self._built(pca_init(Ys, self.n_components), len(Ys))
+        self._check_n_rows(len(Ys[0]))
+        model = self._build_model(pca_init(Ys, self.n_components), len(Ys))
         maximize(
             model, lambda _: model.log_joint(Ys),
             max_iter=max_iter, learning_rate=learning_rate, seed=seed, verbose=self.verbose,
         )  # fmt: skip
-        self._keep(model, Ys)
+        self._set_model(model, Ys)
         return model.X.detach().numpy()
 
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        given = [self._conditionals[self.view_names_.index(name)] for name in views]
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        posteriors = [self._posteriors[self.view_names_.index(name)] for name in views]
         Ys = as_float64_tensors(views.values())
-        portions = row_blocks(len(Ys[0]), _N_CANDIDATES * len(self._model.X))
-        return torch.cat([self._placed([Y[rows] for Y in Ys], given) for rows in portions]).numpy()
+        blocks = row_blocks(len(Ys[0]), _N_CANDIDATES * len(self._model.X))
+        return torch.cat([self._transform_block([Y[rows] for Y in Ys], posteriors) for rows in blocks]).numpy()
 
-    def _placed(self, Ys: Sequence[Float[Tensor, "K _"]], given: Sequence[ExactGPPosterior]) -> Float[Tensor, "K D"]:
+    def _transform_block(
+        self, Ys: Sequence[Float[Tensor, "K _"]], posteriors: Sequence[ExactGPPosterior]
+    ) -> Float[Tensor, "K D"]:
         X = self._model.X
-        likely = [pairwise_row_log_density(Y, *view.predicted(X)) for view, Y in zip(given, Ys, strict=True)]
-        starts = sum(likely, start=log_prior(X)).topk(min(_N_CANDIDATES, len(X)), dim=1).indices.T
+        densities = [pairwise_row_log_density(Y, *view.predict(X)) for view, Y in zip(posteriors, Ys, strict=True)]
+        candidates = sum(densities, start=log_prior(X)).topk(min(_N_CANDIDATES, len(X)), dim=1).indices.T
 
-        def log_density(places: Float[Tensor, "R D"]) -> Float[Tensor, " R"]:
-            fits = [row_log_density(Y.repeat(len(starts), 1), *view.predicted(places))
-                    for view, Y in zip(given, Ys, strict=True)]  # fmt: skip
-            return sum(fits, start=log_prior(places))
+        def log_density(latents: Float[Tensor, "R D"]) -> Float[Tensor, " R"]:
+            likelihoods = [row_log_density(Y.repeat(len(candidates), 1), *view.predict(latents))
+                           for view, Y in zip(posteriors, Ys, strict=True)]  # fmt: skip
+            return sum(likelihoods, start=log_prior(latents))
 
-        return find_modes(X[starts], log_density)
+        return find_modes(X[candidates], log_density)
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         (X,) = as_float64_tensors([latents])
-        return {name: view.mean(X).numpy() for name, view in zip(self.view_names_, self._conditionals, strict=True)}
+        return {name: view.mean(X).numpy() for name, view in zip(self.view_names_, self._posteriors, strict=True)}
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return state_arrays(self._model) | {f"view.{i}": Y.numpy() for i, Y in enumerate(self._Ys)}
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         Ys = as_float64_tensors([state.pop(f"view.{i}") for i in range(len(self.view_names_))])
-        model = self._built(torch.from_numpy(state["X"]), len(Ys))
+        model = self._build_model(torch.from_numpy(state["X"]), len(Ys))
         load_arrays(model, state)
-        self._keep(model, Ys)
+        self._set_model(model, Ys)
 
-    def _built(self, X: Float[Tensor, "N D"], n_views: int) -> MAPModel:
+    def _build_model(self, X: Float[Tensor, "N D"], n_views: int) -> MAPModel:
         return MAPModel(X, [self._kernel(X.shape[1]) for _ in range(n_views)])
 
-    def _keep(self, model: MAPModel, Ys: list[Tensor]) -> None:
-        self._model, self._Ys, self._conditionals = model, Ys, model.given(Ys)
+    def _set_model(self, model: MAPModel, Ys: list[Tensor]) -> None:
+        self._model, self._Ys, self._posteriors = model, Ys, model.condition(Ys)
 
-    def _check_rows(self, N: int) -> None:
+    def _check_n_rows(self, N: int) -> None:
         if N > _MAX_ROWS:
             raise ValueError(
-                f"{type(self).__name__} factors an N x N matrix in every step and takes at most {_MAX_ROWS} rows. "
-                f"Got {N}. Give fewer rows, or take NGMVLVM, whose cost grows like N."
+                f"{type(self).__name__} factorises an N x N matrix in every step and takes at most {_MAX_ROWS} rows. "
+                f"Got {N}. Pass fewer rows, or use NGMVLVM, whose cost is linear in N."
             )
 
 
 class MVGPLVM(AbstractExactGPLVM):
     """MV-GPLVM: a Gaussian process with a squared exponential kernel for every view, and one latent for all.
 
-    The latent is found by maximum a posteriori under a standard normal prior, as the paper says of this model, from the
-    principal components; every view learns its own variance, length scales and noise. No more than 5000 rows.
+    The latent is estimated by maximum a posteriori under a standard normal prior, as in the paper, and initialised
+    with the principal components; variance, lengthscales and noise are trained for every view. At most 5000 rows.
 
     Args:
-        n_components: latent dimensions, D.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: the fit draws nothing, and is the same for all.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: ignored; the fit is deterministic.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the latents.
+        embedding_: (N, D) latents.
 
     References:
         Lawrence. Probabilistic non-linear principal component analysis with Gaussian process latent variable models.
@@ -283,20 +278,20 @@ class MVGPLVM(AbstractExactGPLVM):
 
 
 class MVNGPLVM(AbstractExactGPLVM):
-    """MV-NGPLVM: MV-GPLVM with the Gibbs kernel, whose length scale depends on the place.
+    """MV-NGPLVM: MV-GPLVM with the Gibbs kernel, whose lengthscale depends on the input.
 
-    With z the latent in length scales, the local length scale is exp(-b ||z||), with b learned in every view; the
-    kernel's power is D/2, without which it would be no covariance (docs/errata.md).
+    With z the latent in units of the lengthscales, the local lengthscale is exp(-b ||z||), where b is trained for every
+    view. The exponent of the kernel is D/2, without which it would not be positive semi-definite (docs/errata.md).
 
     Args:
-        n_components: latent dimensions, D.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: the fit draws nothing, and is the same for all.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: ignored; the fit is deterministic.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the latents.
+        embedding_: (N, D) latents.
 
     References:
         Gibbs. Bayesian Gaussian processes for regression and classification. PhD thesis, Cambridge 1997.

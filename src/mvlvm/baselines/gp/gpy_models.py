@@ -1,4 +1,4 @@
-"""Bayesian Gaussian process latent variable models by GPy: of one matrix, and of several views."""
+"""Bayesian GPLVMs of GPy: BGPLVM of the concatenated views, and manifold relevance determination (MRD)."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from jaxtyping import Float
 from scipy.spatial.distance import cdist
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State, temporary_numpy_seed, warn_not_converged
+from mvlvm.baselines.base import AbstractBaseline, State, temporary_numpy_seed, warn_not_converged
 from mvlvm.baselines.mixins import ReconstructMixin
 from mvlvm.baselines.validation import (
     Matrices,
@@ -22,20 +22,22 @@ from mvlvm.checks import check_integer
 from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
 
-# GPy's examples take 10 to 40.
+# GPy's examples use 10 to 40.
 _N_INDUCING = 25
-# What it says of its optimiser in the end.
+# Status that GPy reports for a converged optimiser.
 _CONVERGED = "Converged"
 
 
 class SparseGPMean(NamedTuple):
-    """The mean of a sparse Gaussian process: a weighted sum of kernels about inducing places.
+    """The posterior mean of a sparse Gaussian process: a weighted sum of kernels centred at inducing points.
+
+    The field names are keys of saved files.
 
     Attributes:
-        places: the inducing places.
-        lengthscales: of the squared-exponential kernel, one per dimension.
-        variance: of the kernel.
-        weights: of the kernels about the places, for every column.
+        places: inducing points.
+        lengthscales: lengthscales of the squared exponential kernel, one per dimension.
+        variance: kernel variance.
+        weights: weights of the inducing points for every column.
     """
 
     places: Float[np.ndarray, "I D"]
@@ -43,14 +45,14 @@ class SparseGPMean(NamedTuple):
     variance: Float[np.ndarray, ""]
     weights: Float[np.ndarray, "I M"]
 
-    def at(self, X: Float[np.ndarray, "K D"]) -> Float[np.ndarray, "K M"]:
-        """Give the view at some latents."""
+    def evaluate(self, X: Float[np.ndarray, "K D"]) -> Float[np.ndarray, "K M"]:
+        """Return the (K, M) posterior mean at latents."""
         squares = cdist(X / self.lengthscales, self.places / self.lengthscales, "sqeuclidean")
         return self.variance * np.exp(-squares / 2) @ self.weights
 
 
-class AbstractGPyModel(ReconstructMixin):
-    """A model by GPy, of which the latents and a surface per view are kept."""
+class AbstractGPyModel(ReconstructMixin, AbstractBaseline):
+    """Base class: fits a GPy model, and stores the latents and the posterior mean of every view."""
 
     def __init__(
         self,
@@ -68,18 +70,18 @@ class AbstractGPyModel(ReconstructMixin):
 
     @abstractmethod
     def _make(self, GPy: Any, views: Matrices, n_inducing: int) -> Any:
-        """Give the model before it is fitted."""
+        """Return the untrained model."""
 
     @abstractmethod
-    def _surfaces_of(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
-        """Give the surface of every view once it is."""
+    def _posterior_means(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
+        """Return the posterior mean function of every view of the fitted model."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         n_inducing = check_integer(self.n_inducing, "n_inducing", at_least=1)
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         GPy = require("GPy", type(self).__name__, "baselines")
         n_rows = len(next(iter(views.values())))
-        # it starts from principal components
+        # GPy initialises the latents with principal components
         check_n_components(type(self).__name__, self.n_components, max_rank(np.hstack(list(views.values()))))
         with temporary_numpy_seed(seed):
             model = self._make(GPy, views, min(n_inducing, n_rows))
@@ -87,39 +89,39 @@ class AbstractGPyModel(ReconstructMixin):
         run = model.optimization_runs[-1]
         if run.status != _CONVERGED:
             warn_not_converged(
-                type(self).__name__, f"ended at max_iter={max_iter} or before, not converged: {run.status.lower()}"
+                type(self).__name__, f"did not converge within max_iter={max_iter}: {run.status.lower()}"
             )
-        self._surfaces = self._surfaces_of(model, views)
+        self._means = self._posterior_means(model, views)
         return np.array(model.X.mean)
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        return {name: surface.at(latents) for name, surface in self._surfaces.items()}
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        return {name: mean.evaluate(latents) for name, mean in self._means.items()}
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return {
             f"{i}.{part}": values
-            for i, surface in enumerate(self._surfaces.values())
-            for part, values in surface._asdict().items()
+            for i, mean in enumerate(self._means.values())
+            for part, values in mean._asdict().items()
         }
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         names = enumerate(self.view_names_)
-        self._surfaces = {
+        self._means = {
             name: SparseGPMean(*(state[f"{i}.{part}"] for part in SparseGPMean._fields)) for i, name in names
         }
 
 
 class BGPLVM(AbstractGPyModel):
-    """Bayesian Gaussian process latent variable model of all views side by side, each of the same total variance.
+    """Bayesian Gaussian process latent variable model of the concatenated views, scaled to equal total variance.
 
-    Every column is a Gaussian process of the latents, with one squared-exponential kernel for all; the latents are
-    integrated out variationally, with inducing places. Views are rebuilt at the posterior means of the latents.
+    Every column is a Gaussian process of the latents with a common squared exponential kernel. The latents are
+    integrated out variationally, with inducing points. Views are reconstructed at the posterior means of the latents.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing places; no more than rows are used.
-        max_iter: evaluations of the bound by L-BFGS at most; a `ConvergenceWarning` says if they were too few.
-        random_state: of the start.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points; at most the number of rows is used.
+        max_iter: maximum number of ELBO evaluations by L-BFGS; a `ConvergenceWarning` is issued if they are too few.
+        random_state: seed of the initialisation.
         verbose: 1 prints progress.
 
     Attributes:
@@ -132,24 +134,24 @@ class BGPLVM(AbstractGPyModel):
     def _make(self, GPy: Any, views: Matrices, n_inducing: int) -> Any:
         return GPy.models.BayesianGPLVM(concatenate_views(views), self.n_components, num_inducing=n_inducing)
 
-    def _surfaces_of(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
+    def _posterior_means(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
         joined = _posterior_mean(model)
         parts = split_views(joined.weights, view_widths(views))
         return {name: joined._replace(weights=weights) for name, weights in parts.items()}
 
 
 class MRD(AbstractGPyModel):
-    """Manifold relevance determination: one latent for all views, of which every view uses the dimensions it needs.
+    """Manifold relevance determination: one latent for all views, with view-specific relevance of its dimensions.
 
-    Every column is a Gaussian process of the latents, with a squared-exponential kernel per view, whose lengthscales
-    say which dimensions matter to it; the latents are integrated out variationally, with inducing places. Views are
-    rebuilt at the posterior means of the latents.
+    Every column is a Gaussian process of the latents with a squared exponential kernel per view, whose lengthscales
+    determine the relevance of the dimensions. The latents are integrated out variationally, with inducing points. Views
+    are reconstructed at the posterior means of the latents.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing places; no more than rows are used.
-        max_iter: evaluations of the bound by L-BFGS at most; a `ConvergenceWarning` says if they were too few.
-        random_state: of the start.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points; at most the number of rows is used.
+        max_iter: maximum number of ELBO evaluations by L-BFGS; a `ConvergenceWarning` is issued if they are too few.
+        random_state: seed of the initialisation.
         verbose: 1 prints progress.
 
     Attributes:
@@ -162,11 +164,13 @@ class MRD(AbstractGPyModel):
     def _make(self, GPy: Any, views: Matrices, n_inducing: int) -> Any:
         return GPy.models.MRD(list(views.values()), self.n_components, num_inducing=n_inducing)
 
-    def _surfaces_of(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
+    def _posterior_means(self, model: Any, views: Matrices) -> dict[str, SparseGPMean]:
         return {name: _posterior_mean(part) for name, part in zip(views, model.bgplvms, strict=True)}
 
 
 def _posterior_mean(model: Any) -> SparseGPMean:
     kernel = model.kern
-    places, lengthscales, variance = (np.array(values) for values in (model.Z, kernel.lengthscale, kernel.variance))
-    return SparseGPMean(places, lengthscales, variance.reshape(()), np.array(model.posterior.woodbury_vector))
+    inducing_points, lengthscales, variance = (
+        np.array(values) for values in (model.Z, kernel.lengthscale, kernel.variance)
+    )
+    return SparseGPMean(inducing_points, lengthscales, variance.reshape(()), np.array(model.posterior.woodbury_vector))

@@ -1,15 +1,8 @@
-"""Latents of rows, and a stack of sparse processes from them to every view: the bound that is raised for both.
-
-What sparse Gaussian process latent variable models share: of one layer or deep, of views joined or one by one.
-
-Sparse Gaussian process latent variable models, learned by stochastic variational inference.
-
-Deep Gaussian process latent variable models.
-"""
+"""Sparse and deep GPLVMs trained by stochastic variational inference (GPLVM-SVI, DGPLVM and multi-view variants)."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State
+from mvlvm.baselines.base import AbstractBaseline, State
 from mvlvm.baselines.gp.sparse_gp import DeepGP, NoiseSampler, independent_noise, shared_noise
 from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
 from mvlvm.baselines.training import as_float64_tensors, draw_batch, load_arrays, maximize, state_arrays
@@ -31,19 +24,19 @@ from mvlvm.randomness import RandomStateLike, Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
-# For new rows, which start at the training row that explains them best.
+# Optimisation of q(x) of new rows, which is initialised at the training row that explains them best.
 _TRANSFORM_STEPS = 60
 _TRANSFORM_LEARNING_RATE = 0.05
 
 
 class VariationalGPLVM(nn.Module):
-    """q(X), and one stack per view.
+    """q(X), and a sparse or deep Gaussian process per view.
 
     Args:
-        X: where the latent means start.
-        Z: where inducing points start.
-        widths: columns of every view.
-        n_layers: of every stack.
+        X: initial latent means.
+        Z: initial inducing points.
+        widths: number of columns of every view.
+        n_layers: number of layers of every process.
     """
 
     def __init__(
@@ -54,18 +47,18 @@ class VariationalGPLVM(nn.Module):
         self.stacks = nn.ModuleList(DeepGP(Z, width, n_layers) for width in widths)
 
     @property
-    def each(self) -> list[DeepGP]:
-        """The stacks."""
-        return [stack for stack in self.stacks if isinstance(stack, DeepGP)]
+    def processes(self) -> list[DeepGP]:
+        """The processes of the views."""
+        return [process for process in self.stacks if isinstance(process, DeepGP)]
 
-    def bound(
+    def elbo(
         self, Ys: Sequence[Float[Tensor, "N _"]], rows: Int[Tensor, " B"], generator: torch.Generator
     ) -> Scalar:  # fmt: skip
-        """Estimate the bound on the log evidence of all views from some rows and one draw of their latents."""
-        of_rows = rows_elbo(self.latent, self.each, Ys, rows, independent_noise(generator))
-        return len(self.latent.mean) / len(rows) * of_rows - sum(stack.kl() for stack in self.each)
+        """Estimate the ELBO of all views from a minibatch of rows and one sample of their latents."""
+        batch = rows_elbo(self.latent, self.processes, Ys, rows, independent_noise(generator))
+        return len(self.latent.mean) / len(rows) * batch - sum(process.kl() for process in self.processes)
 
-    def learn(
+    def train_svi(
         self,
         Ys: Sequence[Float[Tensor, "N _"]],
         *,
@@ -75,35 +68,37 @@ class VariationalGPLVM(nn.Module):
         seed: int,
         verbose: int,
     ) -> None:
-        """Raise the bound, some rows at a time."""
-        for stack, Y in zip(self.each, Ys, strict=True):
-            stack.settle(self.latent.mean, Y)
+        """Initialise the processes and maximise the ELBO on minibatches."""
+        for process, Y in zip(self.processes, Ys, strict=True):
+            process.initialize(self.latent.mean, Y)
         N = len(self.latent.mean)
         maximize(
-            self, lambda draws: self.bound(Ys, draw_batch(N, batch_size, draws), draws),
+            self, lambda draws: self.elbo(Ys, draw_batch(N, batch_size, draws), draws),
             max_iter=max_iter, learning_rate=learning_rate, seed=seed, verbose=verbose,
         )  # fmt: skip
 
-    def place(self, Ys: Sequence[Float[Tensor, "K _"]], which: Sequence[int]) -> Float[Tensor, "K D"]:
-        """Give the means of q(x) of new rows, raised with everything else as it is.
+    def infer_latents(self, Ys: Sequence[Float[Tensor, "K _"]], views: Sequence[int]) -> Float[Tensor, "K D"]:
+        """Return the (K, D) means of the optimised q(x) of new rows; the model does not change.
 
         Args:
-            Ys: some views of them.
-            which: the stacks of these views.
+            Ys: any subset of the views of the new rows.
+            views: indices of these views.
         """
-        stacks = [self.each[i] for i in which]
-        portions = row_blocks(len(Ys[0]), max(len(self.latent.mean), *(Y.shape[1] for Y in Ys)))
-        return torch.cat([self._placed([Y[rows] for Y in Ys], stacks) for rows in portions])
+        processes = [self.processes[i] for i in views]
+        blocks = row_blocks(len(Ys[0]), max(len(self.latent.mean), *(Y.shape[1] for Y in Ys)))
+        return torch.cat([self._infer_block([Y[rows] for Y in Ys], processes) for rows in blocks])
 
-    def _placed(self, Ys: Sequence[Float[Tensor, "K _"]], stacks: Sequence[DeepGP]) -> Float[Tensor, "K D"]:
+    def _infer_block(self, Ys: Sequence[Float[Tensor, "K _"]], processes: Sequence[DeepGP]) -> Float[Tensor, "K D"]:
         X = self.latent.mean.detach()
         with torch.no_grad():
-            fits = [pairwise_row_log_density(Y, *stack.predicted(X)) for stack, Y in zip(stacks, Ys, strict=True)]
-        best = torch.stack(fits).sum(dim=0).argmax(dim=1)
+            densities = [
+                pairwise_row_log_density(Y, *process.predict(X)) for process, Y in zip(processes, Ys, strict=True)
+            ]
+        best = torch.stack(densities).sum(dim=0).argmax(dim=1)
         latent = GaussianLatent(X[best], defaults.INITIAL_LATENT_STD)
         rows = torch.arange(len(latent.mean))
         maximize(
-            latent, lambda draws: rows_elbo(latent, stacks, Ys, rows, shared_noise(draws)),
+            latent, lambda draws: rows_elbo(latent, processes, Ys, rows, shared_noise(draws)),
             max_iter=_TRANSFORM_STEPS, learning_rate=_TRANSFORM_LEARNING_RATE, seed=0,
         )  # fmt: skip
         return latent.mean.detach()
@@ -111,38 +106,40 @@ class VariationalGPLVM(nn.Module):
 
 def rows_elbo(
     latent: GaussianLatent,
-    stacks: Sequence[DeepGP],
+    processes: Sequence[DeepGP],
     Ys: Sequence[Float[Tensor, "N _"]],
     rows: Int[Tensor, " B"],
     noise: NoiseSampler,
 ) -> Scalar:
-    """Estimate what some rows add to the bound: their expected log likelihood less the divergence of their latents."""
+    """Estimate the rows' contribution to the ELBO: expected log likelihood minus the KL divergence of the latents."""
     mean, std = latent.mean[rows], latent.std[rows]
     X = mean + std * noise(mean)
-    fits = [stack.expected_log_likelihood(X, Y[rows], noise).sum() for stack, Y in zip(stacks, Ys, strict=True)]
-    return sum(fits, start=-latent_kl(mean, std))
+    likelihoods = [
+        process.expected_log_likelihood(X, Y[rows], noise).sum() for process, Y in zip(processes, Ys, strict=True)
+    ]
+    return sum(likelihoods, start=-latent_kl(mean, std))
 
 
 def initial_inducing_points(X: Float[Tensor, "N D"], n_inducing: int, seed: int) -> Float[Tensor, "U D"]:
-    """Give the places of some rows, no more than there are."""
+    """Return the latents of U = min(n_inducing, N) random rows."""
     return X[draw_batch(len(X), n_inducing, make_generator(seed, Stream.INITIALISATION))]
 
 
-class AbstractSVIGPLVM(ReconstructMixin):
-    """Sparse processes from q(X), learned by an uncollapsed bound on some rows at a time.
+class AbstractSVIGPLVM(ReconstructMixin, AbstractBaseline):
+    """Sparse processes of q(X), trained by an uncollapsed ELBO on minibatches.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing points of every process, U; no more than rows.
-        batch_size: rows of one step.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: of the inducing points' start, and of rows and latents that are drawn.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points per process, U; at most the number of rows is used.
+        batch_size: rows per step.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: seed of the initial inducing points, the minibatches and the latent samples.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        n_layers: processes between the latent and a view.
-        embedding_: (N, D) the means of q(X).
+        n_layers: number of layers between the latent and a view.
+        embedding_: (N, D) means of q(X).
     """
 
     n_layers: ClassVar[int]
@@ -167,86 +164,92 @@ class AbstractSVIGPLVM(ReconstructMixin):
         self.verbose = verbose
 
     @abstractmethod
-    def _arranged(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
-        """Give the matrices that get a process each."""
+    def _modelled_matrices(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
+        """Return the matrices that are modelled by one process each."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         n_inducing = check_integer(self.n_inducing, "n_inducing", at_least=1)
         batch_size = check_integer(self.batch_size, "batch_size", at_least=1)
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         learning_rate = check_number(self.learning_rate, "learning_rate", positive=True)
-        Ys = as_float64_tensors(self._arranged(views).values())
+        Ys = as_float64_tensors(self._modelled_matrices(views).values())
         X = pca_init(Ys, self.n_components)
-        model = VariationalGPLVM(
-            X, initial_inducing_points(X, n_inducing, seed), [Y.shape[1] for Y in Ys], self.n_layers
-        )
-        model.learn(
+        Z = initial_inducing_points(X, n_inducing, seed)
+        model = VariationalGPLVM(X, Z, [Y.shape[1] for Y in Ys], self.n_layers)
+        model.train_svi(
             Ys, batch_size=batch_size, max_iter=max_iter, learning_rate=learning_rate, seed=seed, verbose=self.verbose
         )
         self._model = model.requires_grad_(False)
         return model.latent.mean.numpy()
 
-    def _predicted(self, latents: Float[np.ndarray, "K D"]) -> list[Float[np.ndarray, "K _"]]:
+    def _predictive_means(self, latents: Float[np.ndarray, "K D"]) -> list[Float[np.ndarray, "K _"]]:
         (X,) = as_float64_tensors([latents])
-        return [stack.predicted(X)[0].numpy() for stack in self._model.each]
+        return [process.predict(X)[0].numpy() for process in self._model.processes]
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return state_arrays(self._model)
 
-    def _restore(self, state: State) -> None:
-        start, Z = torch.from_numpy(state["latent.mean"]), torch.from_numpy(state["stacks.0.last.Z"])
-        blank = {name: np.empty((1, width)) for name, width in self._widths.items()}
-        widths = list(view_widths(self._arranged(blank)).values())
-        self._model = VariationalGPLVM(start, Z, widths, self.n_layers).requires_grad_(False)
+    def _set_state(self, state: State) -> None:
+        X, Z = torch.from_numpy(state["latent.mean"]), torch.from_numpy(state["stacks.0.last.Z"])
+        placeholders = {name: np.empty((1, width)) for name, width in self._widths.items()}
+        widths = list(view_widths(self._modelled_matrices(placeholders)).values())
+        self._model = VariationalGPLVM(X, Z, widths, self.n_layers).requires_grad_(False)
         load_arrays(self._model, state)
 
 
-class ConcatenatedViewsMixin(TransformMixin, AbstractSVIGPLVM):
-    """All views side by side, with one process."""
+class ConcatenatedViewsMixin(TransformMixin):
+    """Models the concatenated views by a single process."""
 
-    def _arranged(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
+    _model: VariationalGPLVM
+    _widths: dict[str, int]
+    _predictive_means: Callable[[Any], list[Any]]
+
+    def _modelled_matrices(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
         return {"all": concatenate_views(views)}
 
-    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        return self._model.place(as_float64_tensors(self._arranged(views).values()), [0]).numpy()
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        return self._model.infer_latents(as_float64_tensors([concatenate_views(views)]), [0]).numpy()
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        (joined,) = self._predicted(latents)
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        (joined,) = self._predictive_means(latents)
         return split_views(joined, self._widths)
 
 
-class SharedLatentMixin(PredictMixin, AbstractSVIGPLVM):
-    """A process for every view, and one latent for all."""
+class SharedLatentMixin(PredictMixin):
+    """Models every view by a separate process of a shared latent."""
 
-    def _arranged(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
+    _model: VariationalGPLVM
+    _predictive_means: Callable[[Any], list[Any]]
+
+    def _modelled_matrices(self, views: Matrices) -> dict[str, Float[np.ndarray, "N _"]]:
         return dict(views)
 
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
-        which = [self.view_names_.index(name) for name in views]
-        return self._model.place(as_float64_tensors(views.values()), which).numpy()
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        indices = [self.view_names_.index(name) for name in views]
+        return self._model.infer_latents(as_float64_tensors(views.values()), indices).numpy()
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
-        return dict(zip(self.view_names_, self._predicted(latents), strict=True))
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        return dict(zip(self.view_names_, self._predictive_means(latents), strict=True))
 
 
-class GPLVMSVI(ConcatenatedViewsMixin):
-    """GPLVM-SVI: one sparse Gaussian process from q(X) to all views side by side.
+class GPLVMSVI(ConcatenatedViewsMixin, AbstractSVIGPLVM):
+    """GPLVM-SVI: one sparse Gaussian process from q(X) to the concatenated views.
 
-    The columns share a kernel, the noise and U inducing points; q(u) is uncollapsed, so that a step needs some rows
-    only, and starts at its best for the principal components. New rows are placed by raising their q(x) with everything
-    else as it is, from the training row that explains them best.
+    The columns share a kernel, the noise and U inducing points. q(u) is uncollapsed, so that a step needs only a
+    minibatch of rows; it is initialised at its optimum for the principal components. The q(x) of new rows is optimised
+    with the model fixed, initialised at the training row that explains them best.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing points of a process, U; no more than rows.
-        batch_size: rows of one step.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: of the inducing points' start, and of rows and latents that are drawn.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points, U; at most the number of rows is used.
+        batch_size: rows per step.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: seed of the initial inducing points, the minibatches and the latent samples.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the means of q(X).
+        embedding_: (N, D) means of q(X).
 
     References:
         Lalchand, Ravuri, Lawrence. Generalised GPLVM with stochastic variational inference. AISTATS 2022.
@@ -256,22 +259,22 @@ class GPLVMSVI(ConcatenatedViewsMixin):
     n_layers: ClassVar[int] = 1
 
 
-class MVGPLVMSVI(SharedLatentMixin):
-    """MV-GPLVM-SVI: a sparse Gaussian process for every view, with its own kernel, noise and inducing points, one q(X).
+class MVGPLVMSVI(SharedLatentMixin, AbstractSVIGPLVM):
+    """MV-GPLVM-SVI: a sparse Gaussian process per view, with separate kernel, noise and inducing points, and one q(X).
 
-    As GPLVM-SVI in everything else. Rows can be placed by some of their views, and the others predicted.
+    Otherwise as GPLVM-SVI. Latents can be inferred from any subset of the views, and the other views predicted.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing points of a process, U; no more than rows.
-        batch_size: rows of one step.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: of the inducing points' start, and of rows and latents that are drawn.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points per process, U; at most the number of rows is used.
+        batch_size: rows per step.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: seed of the initial inducing points, the minibatches and the latent samples.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the means of q(X).
+        embedding_: (N, D) means of q(X).
 
     References:
         Lalchand, Ravuri, Lawrence. Generalised GPLVM with stochastic variational inference. AISTATS 2022.
@@ -280,23 +283,23 @@ class MVGPLVMSVI(SharedLatentMixin):
     n_layers: ClassVar[int] = 1
 
 
-class DGPLVM(ConcatenatedViewsMixin):
-    """DGPLVM: a doubly stochastic deep Gaussian process of two layers from q(X) to all views side by side.
+class DGPLVM(ConcatenatedViewsMixin, AbstractSVIGPLVM):
+    """DGPLVM: a doubly stochastic deep Gaussian process with two layers from q(X) to the concatenated views.
 
-    The first layer adds to the latent, in as many dimensions; the second gives the columns. Both are sparse. The bound
-    takes one draw of the latent, and one through the first layer, of some rows.
+    The first layer adds a D-dimensional correction to the latent; the second maps to the columns. Both are sparse. The
+    ELBO is estimated on a minibatch, with one sample of the latent and one of the first layer.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing points of every layer, U; no more than rows.
-        batch_size: rows of one step.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: of all that is drawn: inducing points to start from, rows, latents, layers.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points per layer, U; at most the number of rows is used.
+        batch_size: rows per step.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: seed of the initial inducing points, the minibatches, and the samples of latents and layers.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the means of q(X).
+        embedding_: (N, D) means of q(X).
 
     References:
         Salimbeni, Deisenroth. Doubly stochastic variational inference for deep Gaussian processes. NeurIPS 2017.
@@ -306,22 +309,22 @@ class DGPLVM(ConcatenatedViewsMixin):
     n_layers: ClassVar[int] = 2
 
 
-class MVDGPLVM(SharedLatentMixin):
-    """MV-DGPLVM: a deep Gaussian process of two layers for every view, and one q(X).
+class MVDGPLVM(SharedLatentMixin, AbstractSVIGPLVM):
+    """MV-DGPLVM: a deep Gaussian process with two layers for every view, and one q(X).
 
-    As DGPLVM in everything else. Rows can be placed by some of their views, and the others predicted.
+    Otherwise as DGPLVM. Latents can be inferred from any subset of the views, and the other views predicted.
 
     Args:
-        n_components: latent dimensions, D.
-        n_inducing: inducing points of every layer, U; no more than rows.
-        batch_size: rows of one step.
-        max_iter: steps of Adam.
-        learning_rate: of Adam, until the last fifth of the steps, in which it falls.
-        random_state: of all that is drawn: inducing points to start from, rows, latents, layers.
-        verbose: 1 shows progress.
+        n_components: number of latent dimensions, D.
+        n_inducing: number of inducing points per layer, U; at most the number of rows is used.
+        batch_size: rows per step.
+        max_iter: number of Adam steps.
+        learning_rate: learning rate of Adam; it decays over the last fifth of the steps.
+        random_state: seed of the initial inducing points, the minibatches, and the samples of latents and layers.
+        verbose: 1 shows a progress bar.
 
     Attributes:
-        embedding_: (N, D) the means of q(X).
+        embedding_: (N, D) means of q(X).
 
     References:
         Sun, Dong, Liu. Multi-view representation learning with deep Gaussian processes. IEEE TPAMI 2020.

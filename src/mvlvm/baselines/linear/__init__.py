@@ -1,1 +1,1 @@
-"""Linear projections and factor models."""
+"""Linear projections (PCA, LDA, MCCA), factor analysis of several views, and factorisations of counts."""

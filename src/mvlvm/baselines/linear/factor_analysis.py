@@ -1,9 +1,4 @@
-"""Linear factor models of several views: views are weighted sums of factors that all of them share, and noise.
-
-MOFA, multi-omics factor analysis.
-
-Group factor analysis.
-"""
+"""Factor analysis of several views: every view is a linear function of shared factors plus noise (MOFA, GFA)."""
 
 import contextlib
 import io
@@ -17,22 +12,31 @@ from jaxtyping import Float
 from sklearn.exceptions import ConvergenceWarning
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State, as_uint32_seed, temporary_numpy_seed, warn_not_converged
-from mvlvm.baselines.mixins import PredictMixin
+from mvlvm.baselines.base import (
+    AbstractBaseline,
+    State,
+    as_uint32_seed,
+    temporary_numpy_seed,
+    warn_not_converged,
+)
+from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin
 from mvlvm.baselines.validation import Matrices, check_n_components, max_rank
 from mvlvm.checks import check_integer, check_number
 from mvlvm.errors import NumericalError
 from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
 
+# Posterior samples over which cca-zoo's noise variance is averaged; the posterior is narrow for data of usual size.
+_N_DRAWS = 100
+
 
 class Loadings(NamedTuple):
-    """How a view comes of the factors: y = W x + noise.
+    """The linear model of a view, y = W x + noise.
 
     Attributes:
-        weights: expected weights, W.
-        variances: of the weights; zeros where they are taken for known.
-        precision: of the noise of every column.
+        weights: posterior means of the weights, W.
+        variances: posterior variances of the weights; zeros for point estimates.
+        precision: noise precision of every column.
     """
 
     weights: Float[np.ndarray, "M D"]
@@ -40,31 +44,31 @@ class Loadings(NamedTuple):
     precision: Float[np.ndarray, " M"]
 
 
-class AbstractFactorModel(PredictMixin):
-    """A factor model by any library; what is done with its weights is done here."""
+class AbstractFactorModel(PredictMixin, ReconstructMixin, AbstractBaseline):
+    """Base class of factor models; a subclass calls a library to fit the loadings."""
 
     @abstractmethod
-    def _factorise(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"] | None, dict[str, Loadings]]:
-        """Give factors and loadings; None for the factors' posterior given the loadings."""
+    def _fit_loadings(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"] | None, dict[str, Loadings]]:
+        """Return factors and loadings; factors of None are replaced by their posterior means given the loadings."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        factors, self._loadings = self._factorise(views, seed)
-        return self._place_some(views) if factors is None else factors
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        factors, self._loadings = self._fit_loadings(views, seed)
+        return self._transform_partial(views) if factors is None else factors
 
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
         return expected_factors(views, self._loadings)
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         return {name: latents @ loadings.weights.T for name, loadings in self._loadings.items()}
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return {
             f"{i}.{part}": values
             for i, loadings in enumerate(self._loadings.values())
             for part, values in loadings._asdict().items()
         }
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self._loadings = {
             name: Loadings(*(state[f"{i}.{part}"] for part in Loadings._fields))
             for i, name in enumerate(self.view_names_)
@@ -72,21 +76,21 @@ class AbstractFactorModel(PredictMixin):
 
 
 def expected_factors(views: Matrices, loadings: Mapping[str, Loadings]) -> Float[np.ndarray, "K D"]:
-    r"""Give the posterior means of factors given what was seen of their rows, with x ~ N(0, I).
+    r"""Return the (K, D) posterior means of the factors given the observed entries, with prior x ~ N(0, I).
 
     $$ \Big(I + \sum_m \tau_m \mathrm{E}[w_m w_m^\top]\Big)^{-1} \sum_m \tau_m \, \mathrm{E}[w_m] \, y_{nm} $$
 
-    with sums over the columns m of all views that were seen of row n. A row of which nothing was seen is at 0.
+    The sums run over the observed columns m of row n in all views. A row without observed entries has mean 0.
 
     Args:
-        views: any of the views; NaN is missing.
+        views: any subset of the views; NaN marks missing entries.
         loadings: view name -> loadings.
     """
     K, D = len(next(iter(views.values()))), next(iter(loadings.values())).weights.shape[1]
     precision, information = np.tile(np.eye(D), (K, 1, 1)), np.zeros((K, D))
     for name, Y in views.items():
         W, variances, tau = loadings[name]
-        # E[w w'] = W W' on and off the diagonal, and the variance on it
+        # E[w w'] = E[w] E[w]' + diag(variances)
         second_moments = W[:, :, None] * W[:, None, :] + variances[:, :, None] * np.eye(D)
         precision += np.tensordot(np.where(np.isnan(Y), 0.0, tau), second_moments, axes=1)
         information += (np.nan_to_num(Y) * tau) @ W
@@ -94,19 +98,19 @@ def expected_factors(views: Matrices, loadings: Mapping[str, Loadings]) -> Float
 
 
 class MOFA(AbstractFactorModel):
-    r"""Multi-omics factor analysis: Bayesian factors of several views, with weights that are sparse per view.
+    r"""Multi-omics factor analysis: Bayesian factor analysis of several views with sparse weights per view.
 
-    $y_{nm} \sim N(w_m^\top x_n, 1/\tau_m)$ with $x_n \sim N(0, I)$; a weight is zero or normal (spike and slab), and
-    every factor has a precision of its own in every view, so that a view can do without it. Variational inference by
-    mofapy2. Entries and whole views of rows may be missing. New rows are placed at the posterior mean of their factors
-    given the weights and the noise that were learned, which is Gaussian and in closed form; predictions are W x there.
+    $y_{nm} \sim N(w_m^\top x_n, 1/\tau_m)$ with $x_n \sim N(0, I)$. The weights have a spike-and-slab prior, and every
+    factor has a separate precision in every view, so that it can be inactive in a view. Variational inference by
+    mofapy2. Entries and whole views of rows may be missing. The latent of a new row is the posterior mean of its
+    factors given the fitted weights and noise, which is available in closed form; predictions are W x.
 
     Args:
-        n_components: factors, D.
-        max_iter: rounds of coordinate ascent at most; it ends when the bound is flat. If it is not by then, a
-            `ConvergenceWarning` says so.
-        random_state: of the start.
-        verbose: 1 prints what mofapy2 has to say.
+        n_components: number of factors, D.
+        max_iter: maximum number of iterations of coordinate ascent; the fit ends when the ELBO has converged. A
+            `ConvergenceWarning` is issued if it has not.
+        random_state: seed of the initialisation.
+        verbose: 1 prints the messages of mofapy2.
 
     Attributes:
         embedding_: (N, D) posterior means of the factors.
@@ -130,15 +134,15 @@ class MOFA(AbstractFactorModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _factorise(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"], dict[str, Loadings]]:
+    def _fit_loadings(self, views: Matrices, seed: int) -> tuple[Float[np.ndarray, "N D"], dict[str, Loadings]]:
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
-        # it starts from principal components
+        # mofapy2 is initialised with principal components
         check_n_components("MOFA", self.n_components, max_rank(np.hstack(list(views.values()))))
         entry_point = require("mofapy2.run.entry_point", "MOFA", "baselines")
-        # It greets on standard output,
-        listener = contextlib.nullcontext() if self.verbose else contextlib.redirect_stdout(io.StringIO())
-        # and its bound takes the logarithm of shares that are 0, whose terms it then leaves out
-        with listener, temporary_numpy_seed(seed), np.errstate(divide="ignore", invalid="ignore"):
+        # mofapy2 prints a banner,
+        output = contextlib.nullcontext() if self.verbose else contextlib.redirect_stdout(io.StringIO())
+        # and its ELBO takes logarithms of zero probabilities, whose terms it then drops
+        with output, temporary_numpy_seed(seed), np.errstate(divide="ignore", invalid="ignore"):
             run = entry_point.entry_point()
             run.set_data_options(scale_views=False)
             run.set_data_matrix([[np.array(Y)] for Y in views.values()], views_names=list(views))
@@ -146,8 +150,8 @@ class MOFA(AbstractFactorModel):
             run.set_train_options(iter=max_iter, seed=as_uint32_seed(seed), quiet=not self.verbose)
             run.build()
             run.run()
-        if len(run.model.getTrainingStats()["elbo"]) >= max_iter:  # it is cut where the bound is flat
-            warn_not_converged("MOFA", f"took max_iter={max_iter} rounds, and its bound was not flat")
+        if len(run.model.getTrainingStats()["elbo"]) >= max_iter:  # shorter if the ELBO has converged
+            warn_not_converged("MOFA", f"reached max_iter={max_iter} before its ELBO converged")
         nodes = run.model.nodes
         weights, precisions = nodes["W"].getExpectations(), nodes["Tau"].getExpectation()
         loadings = {
@@ -158,24 +162,20 @@ class MOFA(AbstractFactorModel):
         return nodes["Z"].getExpectation(), loadings
 
 
-# Draws of the noise over which cca-zoo's answer is averaged: its posterior is as narrow as the data are many.
-_N_DRAWS = 100
-
-
 class GFA(AbstractFactorModel):
-    r"""Group factor analysis: Bayesian factors of at least two views, each switched on or off per view.
+    r"""Group factor analysis: Bayesian factor analysis of two or more views with view-specific relevance of factors.
 
-    $y_n \sim N(W x_n, I/\tau)$ with $x_n \sim N(0, I)$ in every view; every factor has a precision of its own in every
-    view, so that a view can do without it. Variational inference by cca-zoo. All rows, new ones too, are placed at the
-    posterior mean of their factors given the weights and the noise that were learned. A factor that no view uses stays,
-    close to zero.
+    $y_n \sim N(W x_n, I/\tau)$ with $x_n \sim N(0, I)$ in every view. Every factor has a separate precision in every
+    view, so that it can be inactive in a view. Variational inference by cca-zoo. The latents of training and new rows
+    are the posterior means of the factors given the fitted weights and noise. Factors that are inactive in all views
+    are kept and stay close to zero.
 
     Args:
-        n_components: factors, D.
-        max_iter: rounds of coordinate ascent at most.
-        tol: relative change of the factors below which they stand still; they must do so for 1000 rounds. If they do
-            not within `max_iter`, a `ConvergenceWarning` says so.
-        random_state: of the start.
+        n_components: number of factors, D.
+        max_iter: maximum number of iterations of coordinate ascent.
+        tol: relative change of the factors below which they count as converged; it must hold for 1000 iterations. A
+            `ConvergenceWarning` is issued if this does not happen within `max_iter`.
+        random_state: seed of the initialisation.
 
     Attributes:
         embedding_: (N, D) posterior means of the factors.
@@ -198,7 +198,7 @@ class GFA(AbstractFactorModel):
         self.tol = tol
         self.random_state = random_state
 
-    def _factorise(self, views: Matrices, seed: int) -> tuple[None, dict[str, Loadings]]:
+    def _fit_loadings(self, views: Matrices, seed: int) -> tuple[None, dict[str, Loadings]]:
         probabilistic = require("cca_zoo.probabilistic", "Group factor analysis", "baselines")
         max_iter = check_integer(self.max_iter, "max_iter", at_least=1)
         tol = check_number(self.tol, "tol", positive=True)
@@ -212,9 +212,7 @@ class GFA(AbstractFactorModel):
         )
         _fit_gfa(model, views)
         if model.n_iter_ >= max_iter:
-            warn_not_converged(
-                "GFA", f"took max_iter={max_iter} rounds, and factors did not stand still to tol={tol:g}"
-            )
+            warn_not_converged("GFA", f"reached max_iter={max_iter} before its factors converged to tol={tol:g}")
         loadings = {}
         for i, (name, W) in enumerate(zip(views, model.weights_, strict=True)):
             noise_variance = np.mean(model.posterior_samples_[f"noise_sd_{i}"] ** 2, axis=0)
@@ -224,12 +222,12 @@ class GFA(AbstractFactorModel):
 
 def _fit_gfa(model: Any, views: Matrices) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is said in our own words, as our own warning
+        warnings.simplefilter("ignore", ConvergenceWarning)  # replaced by mvlvm's warning
         try:
             model.fit(list(views.values()))
         except np.linalg.LinAlgError as error:
             raise NumericalError(
-                f"Group factor analysis broke down: {error}. A view that {model.n_components} factors explain without "
-                "any noise, such as one of classes, does that. Give fewer n_components, leave the view out, or take "
-                "MOFA or NGMVLVM."
+                f"Group factor analysis failed numerically: {error}. A view that {model.n_components} factors explain "
+                "without noise, such as a categorical view, can cause this. Lower n_components, leave the view out, "
+                "or use MOFA or NGMVLVM."
             ) from error

@@ -1,4 +1,4 @@
-"""Isomap: a map of distances along the graph of neighbours."""
+"""Isomap: an embedding of the geodesic distances along the k-nearest-neighbour graph."""
 
 import warnings
 
@@ -9,27 +9,27 @@ from scipy.spatial.distance import squareform
 from sklearn.neighbors import NearestNeighbors
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State, temporary_numpy_seed
+from mvlvm.baselines.base import AbstractBaseline, State, temporary_numpy_seed
 from mvlvm.baselines.mixins import TransformMixin
 from mvlvm.baselines.validation import Matrices, check_less_than_n_rows, check_n_components, concatenate_views
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 
 
-class Isomap(TransformMixin):
-    """Isomap of all views side by side: distances on the map are those along the graph of nearest neighbours.
+class Isomap(TransformMixin, AbstractBaseline):
+    """Isomap of the concatenated views: distances in the embedding match those along the k-nearest-neighbour graph.
 
-    Where the graph falls apart, its parts are joined at their nearest rows. A new row is as far from the training rows
-    as the way by its neighbours is long, and is placed by these distances. For that the distances of all pairs of
-    training rows are kept, in memory and in files.
+    If the graph is not connected, its components are joined at their nearest rows. The distance from a new row to a
+    training row is that of the shortest path through its nearest neighbours, and the new row is embedded by these
+    distances. Therefore all pairwise distances of the training rows are stored in memory and in saved files.
 
     Args:
-        n_components: latent dimensions, D.
-        n_neighbors: neighbours of a row in the graph; fewer than rows.
-        random_state: of the eigensolver where there are many rows.
+        n_components: number of latent dimensions, D.
+        n_neighbors: number of neighbours per row in the graph; less than the number of rows.
+        random_state: seed of the eigensolver, which is random for large data.
 
     Attributes:
-        embedding_: (N, D) the map.
+        embedding_: (N, D) embedding.
 
     References:
         Tenenbaum, de Silva, Langford. A global geometric framework for nonlinear dimensionality reduction.
@@ -47,34 +47,37 @@ class Isomap(TransformMixin):
         self.n_neighbors = n_neighbors
         self.random_state = random_state
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
         Y, n_neighbors = concatenate_views(views), check_integer(self.n_neighbors, "n_neighbors", at_least=1)
         check_less_than_n_rows(n_neighbors, "n_neighbors", len(Y))
         check_n_components("Isomap", self.n_components, len(Y) - 1)
         model = sklearn.manifold.Isomap(n_components=self.n_components, n_neighbors=n_neighbors)
-        # its eigensolver draws from the global generator
+        # the eigensolver uses NumPy's global generator
         with warnings.catch_warnings(), temporary_numpy_seed(seed):
-            # it joins the parts of a graph, as documented above, by changing a sparse matrix
+            # scikit-learn joins the components of the graph, as documented above, by changing a sparse matrix
             warnings.filterwarnings("ignore", message="The number of connected components of the neighbors graph")
             warnings.filterwarnings("ignore", message="Changing the sparsity structure")
             X = np.asarray(model.fit_transform(Y))
         self._rows, self._distances, self._n_neighbors = Y, np.asarray(model.dist_matrix_), n_neighbors
         return X
 
-    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
         nearest = NearestNeighbors(n_neighbors=self._n_neighbors).fit(self._rows)
         lengths, neighbours = nearest.kneighbors(concatenate_views(views))
-        ways = [(self._distances[rows] + way[:, None]).min(0) for way, rows in zip(lengths, neighbours, strict=True)]
-        return embed_by_distances(np.stack(ways), self._distances, self.embedding_)
+        geodesics = [
+            (self._distances[rows] + length[:, None]).min(0)
+            for length, rows in zip(lengths, neighbours, strict=True)
+        ]  # fmt: skip
+        return embed_by_distances(np.stack(geodesics), self._distances, self.embedding_)
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return {
             "rows": self._rows,
             "distances": squareform(self._distances, checks=False),
             "n_neighbors": np.array(self._n_neighbors),
         }
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self._rows, self._distances = state["rows"], squareform(state["distances"])
         self._n_neighbors = int(state["n_neighbors"])
 
@@ -82,16 +85,16 @@ class Isomap(TransformMixin):
 def embed_by_distances(
     new: Float[np.ndarray, "K N"], distances: Float[np.ndarray, "N N"], X: Float[np.ndarray, "N D"]
 ) -> Float[np.ndarray, "K D"]:
-    r"""Give coordinates of new rows on a map by classical scaling.
+    r"""Return the (K, D) coordinates of new rows in an embedding, by classical multidimensional scaling.
 
     $$ -\tfrac12 \sum_n \Big( \delta_n^2 - \frac1N \sum_i d_{in}^2 \Big) \frac{x_{nd}}{\sum_i x_{id}^2} $$
 
-    A training row comes out where it is.
+    Training rows are mapped to their positions in the embedding.
 
     Args:
-        new: delta, from new rows to training rows.
-        distances: d, among training rows.
-        X: the map, whose columns are centred and orthogonal.
+        new: distances delta from new rows to training rows.
+        distances: distances d among training rows.
+        X: embedding of the training rows, with centred and orthogonal columns.
     """
-    squares = np.maximum((X**2).sum(0), np.finfo(float).tiny)  # of a dimension without any distances, all is zero
+    squares = np.maximum((X**2).sum(0), np.finfo(float).tiny)  # avoids 0 / 0 in a dimension of zero variance
     return -0.5 * (new**2 - (distances**2).mean(0)) @ (X / squares)

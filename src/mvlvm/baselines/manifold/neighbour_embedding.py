@@ -1,4 +1,4 @@
-"""Maps on which neighbours attract each other. They have no way back to the views, and new rows need a new map."""
+"""Neighbour embeddings: t-SNE and UMAP. They embed the training rows only and cannot reconstruct the views."""
 
 import warnings
 from abc import abstractmethod
@@ -18,42 +18,42 @@ from mvlvm.checks import check_integer, check_number
 from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
 
-# Beyond this t-SNE has no approximation.
+# The Barnes-Hut approximation of t-SNE supports at most three dimensions.
 _MAX_BARNES_HUT_DIMENSIONS = 3
 
 
 class AbstractNeighbourEmbedding(AbstractBaseline):
-    """Maps all views side by side, each standardised and of the same total variance; keeps nothing but the map."""
+    """Base class: embeds the concatenated views, scaled to equal total variance, and stores only the embedding."""
 
     @abstractmethod
-    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
-        """Give the map of the rows."""
+    def _embed(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        """Return the (N, D) embedding of the rows."""
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        # some of these libraries fall back on the global generator
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        # some of these libraries use NumPy's global generator
         with temporary_numpy_seed(seed):
-            return np.asarray(self._map(concatenate_views(views), as_uint32_seed(seed)))
+            return np.asarray(self._embed(concatenate_views(views), as_uint32_seed(seed)))
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return {}
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         del state
 
 
 class TSNE(AbstractNeighbourEmbedding):
-    """t-SNE of all views side by side: rows that are likely neighbours in the views are so on the map.
+    """t-SNE of the concatenated views: probable neighbours in the views are probable neighbours in the embedding.
 
     Args:
-        n_components: latent dimensions, D. From four on it needs time and memory in the square of the rows.
-        perplexity: how many neighbours a row has, roughly; below the number of rows.
-        max_iter: steps; at least 250, as the first of them exaggerate.
-        learning_rate: of the steps; "auto" takes N / 48, at least 50.
-        random_state: of the start, which is principal components, where their solver draws.
+        n_components: number of latent dimensions, D. Above three, time and memory are quadratic in the number of rows.
+        perplexity: effective number of neighbours of a row; less than the number of rows.
+        max_iter: number of gradient steps; at least 250, because the first 250 use early exaggeration.
+        learning_rate: learning rate; "auto" is N / 48, at least 50.
+        random_state: seed of the PCA initialisation, whose solver is random for large data.
         verbose: 1 prints progress.
 
     Attributes:
-        embedding_: (N, D) the map.
+        embedding_: (N, D) embedding.
 
     References:
         van der Maaten, Hinton. Visualizing data using t-SNE. JMLR 2008.
@@ -75,39 +75,39 @@ class TSNE(AbstractNeighbourEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+    def _embed(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
         perplexity = check_number(self.perplexity, "perplexity", positive=True)
         check_less_than_n_rows(perplexity, "perplexity", len(Y))
-        check_n_components("t-SNE", self.n_components, max_rank(Y))  # it starts from principal components
+        check_n_components("t-SNE", self.n_components, max_rank(Y))  # t-SNE is initialised with principal components
         return sklearn.manifold.TSNE(
             self.n_components,
             perplexity=perplexity,
             max_iter=check_integer(self.max_iter, "max_iter", at_least=250),
-            learning_rate=self._checked_rate(),
+            learning_rate=self._check_learning_rate(),
             random_state=seed,
             verbose=self.verbose,
             method="barnes_hut" if self.n_components <= _MAX_BARNES_HUT_DIMENSIONS else "exact",
         ).fit_transform(Y)
 
-    def _checked_rate(self) -> Any:
+    def _check_learning_rate(self) -> Any:
         is_auto = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
         return "auto" if is_auto else check_number(self.learning_rate, "learning_rate", positive=True)
 
 
 class UMAP(AbstractNeighbourEmbedding):
-    """UMAP of all views side by side: a fuzzy graph of neighbours, laid out so that a like graph comes of it.
+    """UMAP of the concatenated views: a layout of the fuzzy k-nearest-neighbour graph that reproduces the graph.
 
     Args:
-        n_components: latent dimensions, D.
-        n_neighbors: neighbours of a row in the graph.
-        min_dist: how near rows may come on the map.
-        max_iter: rounds over the graph; None takes 500, or 200 where there are more than 10 000 rows.
-        learning_rate: of the layout.
-        random_state: of start and layout. A fit uses one core, so that it is repeatable.
+        n_components: number of latent dimensions, D.
+        n_neighbors: number of neighbours per row in the graph.
+        min_dist: minimum distance between rows in the embedding.
+        max_iter: number of epochs; None means 500, or 200 for more than 10 000 rows.
+        learning_rate: learning rate of the layout.
+        random_state: seed of initialisation and layout. The fit uses one core, so that it is reproducible.
         verbose: 1 prints progress.
 
     Attributes:
-        embedding_: (N, D) the map.
+        embedding_: (N, D) embedding.
 
     References:
         McInnes, Healy, Melville. UMAP: uniform manifold approximation and projection. 2018.
@@ -131,8 +131,8 @@ class UMAP(AbstractNeighbourEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _map(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
-        check_n_components("UMAP", self.n_components, len(Y) - 2)  # the others are constant on its graph
+    def _embed(self, Y: Float[np.ndarray, "N M"], seed: int) -> Float[np.ndarray, "N D"]:
+        check_n_components("UMAP", self.n_components, len(Y) - 2)  # limit of the spectral initialisation
         max_iter = None if self.max_iter is None else check_integer(self.max_iter, "max_iter", at_least=1)
         parameters = {
             "n_components": self.n_components,
@@ -151,14 +151,14 @@ class UMAP(AbstractNeighbourEmbedding):
 
 def _import_umap() -> Any:
     with warnings.catch_warnings():
-        # it has one more method, which is not used here and needs more packages
+        # parametric UMAP, which is not used here, needs TensorFlow
         warnings.filterwarnings("ignore", message="Tensorflow not installed", category=ImportWarning)
         return require("umap", "UMAP", "baselines")
 
 
 @contextmanager
 def _preserve_torch_threads() -> Iterator[None]:
-    """Undo that UMAP's compiler sets the threads of the whole process, torch's included, to the number of cores."""
+    """Restore PyTorch's number of threads, because Numba, which UMAP uses, sets it to the number of cores."""
     n_threads = torch.get_num_threads()
     try:
         yield

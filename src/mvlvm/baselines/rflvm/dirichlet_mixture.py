@@ -1,6 +1,6 @@
-"""A Dirichlet process mixture of Gaussians, drawn from its posterior by Gibbs steps.
+"""Gibbs sampling of a Dirichlet process mixture of Gaussians.
 
-In the symbols of the literature:
+The model:
 
     w_p | z_p, mu, Sigma ~ N(mu_z, Sigma_z),    (mu_k, Sigma_k) ~ NIW(m, kappa, nu, Psi),
     z ~ CRP(alpha),                             alpha ~ Gamma(shape, rate).
@@ -19,14 +19,14 @@ from scipy.stats import invwishart
 
 
 class GammaPrior(NamedTuple):
-    """Shape and rate of a Gamma distribution, or of the inverse of what has one."""
+    """Shape and rate of a gamma or inverse gamma distribution."""
 
     shape: float
     rate: float
 
 
 class NormalInverseWishart(NamedTuple):
-    """Sigma ~ InverseWishart(nu, Psi) and mu | Sigma ~ N(m, Sigma / kappa); one of them, or one for each of K."""
+    """Sigma ~ InverseWishart(nu, Psi) and mu | Sigma ~ N(m, Sigma / kappa); one distribution, or a batch of K."""
 
     mean: Float[np.ndarray, "*K D"]
     kappa: Float[np.ndarray, "*K"]
@@ -35,10 +35,10 @@ class NormalInverseWishart(NamedTuple):
 
 
 class MixtureSample(NamedTuple):
-    """What the mixture is at one point of the chain.
+    """State of the mixture in the chain.
 
     Attributes:
-        labels: z, the component of every point, from 0 to K - 1, none of them empty.
+        labels: z, the component of every point, from 0 to K - 1, without empty components.
         means: mu.
         covariances: Sigma.
         concentration: alpha.
@@ -51,14 +51,14 @@ class MixtureSample(NamedTuple):
 
 
 class MixturePrior(NamedTuple):
-    """What is thought of the components, and of the concentration, before seeing points."""
+    """Priors of the components and of the concentration."""
 
     component: NormalInverseWishart
     concentration: GammaPrior
 
 
 def standard_prior(n_dimensions: int) -> MixturePrior:
-    """Give a prior under which a component is expected at 0 with unit covariance, as of a unit RBF kernel."""
+    """Return a prior whose expected component is N(0, I), the spectral density of a unit RBF kernel."""
     D = n_dimensions
     component = NormalInverseWishart(np.zeros(D), np.array(1.0), np.array(D + 2.0), np.eye(D))
     return MixturePrior(component, GammaPrior(1.0, 1.0))
@@ -82,7 +82,7 @@ def draw_labels(
     prior: NormalInverseWishart,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, " P"]:
-    """Draw the component of one point after the other, given those of all others."""
+    """Draw the component of every point in turn, given those of all other points."""
     labels = labels.copy()
     for p in range(len(W)):
         known, probabilities = label_probabilities(p, W, labels, concentration, prior)
@@ -98,15 +98,15 @@ def label_probabilities(
     concentration: float,
     prior: NormalInverseWishart,
 ) -> tuple[Int[np.ndarray, " K"], Float[np.ndarray, " _"]]:
-    """Give the labels of the other points, and the probabilities that point p has one of them, or a new one.
+    """Return the labels of the other points, and the probabilities that point p has one of these labels or a new one.
 
     P(z_p = k | rest) is proportional to n_k t_k(w_p) for a component with n_k other points, and to alpha t_0(w_p) for a
     new one, where t_k is the predictive density given the other points of k, and t_0 that given none.
     """
-    others, their_labels = np.delete(W, p, axis=0), np.delete(labels, p)
-    known = np.unique(their_labels)
-    # the last row has no members: its posterior is the prior
-    members = np.vstack([their_labels == known[:, None], np.zeros((1, len(others)), dtype=bool)]).astype(float)
+    others, other_labels = np.delete(W, p, axis=0), np.delete(labels, p)
+    known = np.unique(other_labels)
+    # the last row, the new component, has no members: its posterior is the prior
+    members = np.vstack([other_labels == known[:, None], np.zeros((1, len(others)), dtype=bool)]).astype(float)
     weights = np.append(members[:-1].sum(axis=1), concentration)
     return known, softmax(np.log(weights) + log_predictive(W[p], posterior(others, members, prior)))
 
@@ -114,9 +114,9 @@ def label_probabilities(
 def posterior(
     W: Float[np.ndarray, "P D"], members: Float[np.ndarray, "K P"], prior: NormalInverseWishart
 ) -> NormalInverseWishart:
-    """Give what is known of every component from its points.
+    """Return the normal-inverse-Wishart posterior of every component given its points.
 
-    Counts, sums and second moments add up:
+    Counts, sums and second moments are additive:
 
         kappa' = kappa + n,  nu' = nu + n,  kappa' m' = kappa m + sum w,
         Psi' + kappa' m' m'^T = Psi + kappa m m^T + sum w w^T.
@@ -131,15 +131,15 @@ def posterior(
 
 
 def log_predictive(w: Float[np.ndarray, " D"], known: NormalInverseWishart) -> Float[np.ndarray, " K"]:
-    """Give the log density of one more point of each component: a Student t with nu - D + 1 degrees of freedom.
+    """Return the (K,) log predictive densities of a point: Student t with nu - D + 1 degrees of freedom.
 
-    Its centre is m, its shape matrix Psi (kappa + 1) / (kappa (nu - D + 1)).
+    The location is m, the shape matrix Psi (kappa + 1) / (kappa (nu - D + 1)).
     """
     D = len(w)
     freedom = known.nu - D + 1
     shape = known.scale * ((known.kappa + 1) / (known.kappa * freedom))[:, None, None]
-    away = w - known.mean
-    distance = np.einsum("ki,ki->k", away, np.linalg.solve(shape, away[:, :, None])[:, :, 0])
+    deviation = w - known.mean
+    distance = np.einsum("ki,ki->k", deviation, np.linalg.solve(shape, deviation[:, :, None])[:, :, 0])
     log_volume = np.linalg.slogdet(shape).logabsdet
     log_constant = gammaln((freedom + D) / 2) - gammaln(freedom / 2) - D / 2 * np.log(freedom * np.pi)
     return log_constant - log_volume / 2 - (freedom + D) / 2 * np.log1p(distance / freedom)
@@ -148,7 +148,7 @@ def log_predictive(w: Float[np.ndarray, " D"], known: NormalInverseWishart) -> F
 def draw_components(
     W: Float[np.ndarray, "P D"], labels: Int[np.ndarray, " P"], prior: NormalInverseWishart, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "K D"], Float[np.ndarray, "K D D"]]:
-    """Draw mean and covariance of every component given its points."""
+    """Draw the mean and covariance of every component given its points."""
     D = W.shape[1]
     members = (labels == np.arange(labels.max() + 1)[:, None]).astype(float)
     means, covariances = [], []
@@ -162,13 +162,13 @@ def draw_components(
 def draw_concentration(
     concentration: float, n_components: int, n_points: int, prior: GammaPrior, rng: np.random.Generator
 ) -> float:
-    """Draw alpha given how many components there are, with an auxiliary eta ~ Beta(alpha + 1, P).
+    """Draw alpha given the number of components, with an auxiliary eta ~ Beta(alpha + 1, P).
 
-    Then alpha is Gamma(shape + K, rate - log eta) with odds (shape + K - 1) : P (rate - log eta), and otherwise of a
-    shape that is one less.
+    Then alpha is a mixture of Gamma(shape + K, rate - log eta) and Gamma(shape + K - 1, rate - log eta), with odds
+    (shape + K - 1) : P (rate - log eta).
     """
     eta = rng.beta(concentration + 1, n_points)
     rate = prior.rate - np.log(eta)
     odds = (prior.shape + n_components - 1) / (n_points * rate)
-    more = rng.random() < odds / (1 + odds)
-    return float(rng.gamma(prior.shape + n_components - 1 + more) / rate)
+    larger = rng.random() < odds / (1 + odds)
+    return float(rng.gamma(prior.shape + n_components - 1 + larger) / rate)

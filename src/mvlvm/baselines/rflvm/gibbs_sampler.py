@@ -1,15 +1,13 @@
-"""Draws from what a Gaussian prior and any likelihood make together, without a step size.
+"""Gibbs sampling of latent variable models with random Fourier features.
 
-Gibbs sampling of latent variable models with random Fourier features.
-
-With latents x_n ~ N(0, I) that all views share, every view has spectral points w_p of a Dirichlet process mixture of
-Gaussians, weights and a noise variance of its own:
+The latents x_n ~ N(0, I) are shared by all views. Every view has separate spectral points w_p, drawn from a Dirichlet
+process mixture of Gaussians, separate weights and a separate noise variance:
 
     phi(x) = P^(-1/2) [cos(W x), sin(W x)],  Y = Phi beta + noise,  beta ~ N(0, I),  s ~ InverseGamma(shape, rate).
 
-A sweep draws, view by view, the mixture given W; every w_p by a Metropolis-Hastings step that proposes from its
-component, with beta integrated out; beta; and s. Then it draws all x_n by elliptical slice sampling. Since W and beta
-are drawn as one block, this leaves the posterior as it is.
+For every view, a sweep draws the mixture given W; every w_p by a Metropolis-Hastings step that proposes from its
+mixture component, with beta integrated out; beta; and s. Then it draws all x_n by elliptical slice sampling. Since W
+and beta are drawn as one block, the posterior is invariant.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +25,7 @@ from mvlvm.baselines.rflvm.dirichlet_mixture import (
     standard_prior,
 )
 
-# A bracket this often cut has the width of a rounding, and the row stays where it is.
+# After this many shrinkages the bracket is as narrow as the rounding error, and the row keeps its value.
 _MAX_SHRINKS = 200
 
 
@@ -36,28 +34,31 @@ def elliptical_slice_step(
     log_likelihood: Callable[[Float[np.ndarray, "B D"], Int[np.ndarray, " B"]], Float[np.ndarray, " B"]],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "N D"]:
-    """Move every row once by elliptical slice sampling, all of them at a time.
+    """Update every row once by elliptical slice sampling, vectorised over rows.
 
-    A row x with the prior N(0, I) moves along the ellipse x cos(angle) + e sin(angle), e ~ N(0, I), to a point whose
-    likelihood is above a random share of that of x; angles that fail cut the bracket from which the next is drawn. The
-    posterior of every row is left as it is.
+    A row x with prior N(0, I) moves on the ellipse x cos(angle) + e sin(angle), e ~ N(0, I), to a point whose
+    likelihood exceeds a random fraction of that of x. A rejected angle shrinks the bracket from which the next one is
+    drawn. The posterior of every row is invariant.
 
     Args:
-        X: rows, independent of each other given all else.
-        log_likelihood: gives that of values for some rows, whose numbers it gets too.
-        rng: of the draws.
+        X: rows, conditionally independent of each other.
+        log_likelihood: log likelihoods of values for some rows, given their row indices.
+        rng: random number generator.
+
+    Returns:
+        The updated (N, D) rows.
 
     References:
         Murray, Adams, MacKay. Elliptical slice sampling. AISTATS 2010.
     """
-    towards = rng.standard_normal(X.shape)
+    auxiliary = rng.standard_normal(X.shape)
     rows = np.arange(len(X))
     threshold = log_likelihood(X, rows) - rng.standard_exponential(len(X))
     angle = rng.uniform(0, 2 * np.pi, len(X))
     low, high = angle - 2 * np.pi, angle.copy()
     moved = X.copy()
     for _ in range(_MAX_SHRINKS):
-        tried = X[rows] * np.cos(angle[rows, None]) + towards[rows] * np.sin(angle[rows, None])
+        tried = X[rows] * np.cos(angle[rows, None]) + auxiliary[rows] * np.sin(angle[rows, None])
         enough = log_likelihood(tried, rows) > threshold[rows]
         moved[rows[enough]] = tried[enough]
         rows = rows[~enough]
@@ -70,11 +71,11 @@ def elliptical_slice_step(
 
 
 class ViewPrior(NamedTuple):
-    """What is thought of a view before seeing it.
+    """Prior of a view.
 
     Attributes:
-        mixture: of its spectral points.
-        noise: shape and rate of the inverse of its noise variance.
+        mixture: prior of the mixture of spectral points.
+        noise: shape and rate of the gamma prior of the noise precision.
     """
 
     mixture: MixturePrior
@@ -82,7 +83,7 @@ class ViewPrior(NamedTuple):
 
 
 class ViewSample(NamedTuple):
-    """What a view has at one point of the chain: spectral points and their mixture, weights, and noise variance."""
+    """State of a view in the chain: spectral points and their mixture, weights, and noise variance."""
 
     points: Float[np.ndarray, "P D"]
     mixture: MixtureSample
@@ -91,14 +92,14 @@ class ViewSample(NamedTuple):
 
 
 def view_prior(n_dimensions: int) -> ViewPrior:
-    """Give the prior of a view in the units of scaled data."""
+    """Return the prior of a view, for scaled data."""
     return ViewPrior(standard_prior(n_dimensions), GammaPrior(1.0, 1.0))
 
 
 def initial_sample(
     n_points: int, n_dimensions: int, n_columns: int, noise_variance: float, rng: np.random.Generator
 ) -> ViewSample:
-    """Give where the chain of a view starts: points of one standard Gaussian, and no weights yet."""
+    """Return the initial state of a view: spectral points of one standard Gaussian, and zero weights."""
     one = MixtureSample(np.zeros(n_points, dtype=int), np.zeros((1, n_dimensions)), np.eye(n_dimensions)[None], 1.0)
     points = rng.standard_normal((n_points, n_dimensions))
     return ViewSample(points, one, np.zeros((2 * n_points, n_columns)), noise_variance)
@@ -111,7 +112,7 @@ def gibbs_sweep(
     prior: ViewPrior,
     rng: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "N D"], list[ViewSample]]:
-    """Draw everything once: all that belongs to the views, and then the latents."""
+    """Draw all variables once: first those of the views, then the latents."""
     new = [draw_view(Y, X, draw, prior, rng) for Y, draw in zip(Ys, draws, strict=True)]
     return draw_latents(Ys, X, new, rng), new
 
@@ -123,7 +124,7 @@ def draw_view(
     prior: ViewPrior,
     rng: np.random.Generator,
 ) -> ViewSample:
-    """Draw what belongs to one view, given the latents."""
+    """Draw the variables of one view given the latents."""
     mixture = draw_mixture(draw.points, draw.mixture, prior.mixture, rng)
     points = draw_points(Y, X, draw.points, mixture, draw.noise_variance, rng)
     Phi = features(X, points)
@@ -132,41 +133,41 @@ def draw_view(
 
 
 def features(X: Float[np.ndarray, "N D"], W: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "N F"]:
-    """Give phi(x) of every row, F = 2 P cosines and sines, of unit norm."""
+    """Return the (N, F) random features phi(x), F = 2 P cosines and sines, of unit norm."""
     angles = X @ W.T
     return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(len(W))
 
 
 class SufficientStatistics(NamedTuple):
-    """All that the evidence of features needs to know of them: Phi^T Phi, and the square of Phi^T Y over M columns."""
+    """Sufficient statistics of the evidence: Phi^T Phi, and (Phi^T Y) (Phi^T Y)^T over M columns."""
 
     gram: Float[np.ndarray, "F F"]
     square: Float[np.ndarray, "F F"]
     n_columns: int
 
     def of(self, chosen: Int[np.ndarray, " f"]) -> "SufficientStatistics":
-        """Give those of some of the features."""
+        """Return the statistics of a subset of the features."""
         pairs = np.ix_(chosen, chosen)
         return SufficientStatistics(self.gram[pairs], self.square[pairs], self.n_columns)
 
 
 def sufficient_statistics(Y: Float[np.ndarray, "N M"], Phi: Float[np.ndarray, "N F"]) -> SufficientStatistics:
-    """Sum up features and a view."""
+    """Return the sufficient statistics of features and a view."""
     cross = Phi.T @ Y
     return SufficientStatistics(Phi.T @ Phi, cross @ cross.T, Y.shape[1])
 
 
-def log_evidence(known: SufficientStatistics, noise_variance: float) -> float:
-    """Give log p(Y | Phi, s) with the weights integrated out, without terms in which there is no Phi.
+def log_evidence(statistics: SufficientStatistics, noise_variance: float) -> float:
+    """Return log p(Y | Phi, s) with the weights integrated out, up to terms that do not depend on Phi.
 
     With A = Phi^T Phi + s I,
 
         |Phi Phi^T + s I| = s^(N - F) |A|  and  (Phi Phi^T + s I)^(-1) = (I - Phi A^(-1) Phi^T) / s.
     """
-    A = known.gram + noise_variance * np.eye(len(known.gram))
+    A = statistics.gram + noise_variance * np.eye(len(statistics.gram))
     L = cholesky(A, lower=True, check_finite=False)
-    explained = np.trace(cho_solve((L, True), known.square, check_finite=False))
-    return float(explained / (2 * noise_variance) - known.n_columns * np.log(L.diagonal()).sum())
+    explained = np.trace(cho_solve((L, True), statistics.square, check_finite=False))
+    return float(explained / (2 * noise_variance) - statistics.n_columns * np.log(L.diagonal()).sum())
 
 
 def draw_points(
@@ -177,10 +178,10 @@ def draw_points(
     noise_variance: float,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "P D"]:
-    """Move each spectral point by a Metropolis-Hastings step.
+    """Update each spectral point by a Metropolis-Hastings step.
 
-    A proposal from the point's own component is accepted by the ratio of evidences: prior and proposal cancel.
-    Proposals do not depend on where points are, and are made for all points at once.
+    A proposal from the point's mixture component is accepted with the ratio of evidences, because prior and proposal
+    cancel. Proposals do not depend on the current points and are drawn for all points at once.
     """
     P, D = W.shape
     factors = np.linalg.cholesky(mixture.covariances)[mixture.labels]
@@ -200,7 +201,7 @@ def draw_points(
 def weight_posterior(
     Y: Float[np.ndarray, "N M"], Phi: Float[np.ndarray, "N F"], noise_variance: float
 ) -> tuple[Float[np.ndarray, "F M"], Float[np.ndarray, "F F"]]:
-    """Give mean A^(-1) Phi^T Y of the weights, and the lower L with L L^T = A: each column has covariance s A^(-1)."""
+    """Return the weights' mean A^(-1) Phi^T Y and the lower L with L L^T = A; a column has covariance s A^(-1)."""
     L = cholesky(Phi.T @ Phi + noise_variance * np.eye(Phi.shape[1]), lower=True)
     return cho_solve((L, True), Phi.T @ Y), L
 
@@ -208,7 +209,7 @@ def weight_posterior(
 def draw_weights(
     Y: Float[np.ndarray, "N M"], Phi: Float[np.ndarray, "N F"], noise_variance: float, rng: np.random.Generator
 ) -> Float[np.ndarray, "F M"]:
-    """Draw the weights given features and noise."""
+    """Draw the (F, M) weights given features and noise."""
     mean, L = weight_posterior(Y, Phi, noise_variance)
     return mean + np.sqrt(noise_variance) * solve_triangular(L, rng.standard_normal(mean.shape), lower=True, trans=1)
 
@@ -225,15 +226,15 @@ def draw_latents(
     draws: Sequence[ViewSample],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "N D"]:
-    """Move all latents, which are independent of each other given the weights of all views."""
-    # |y - phi beta|^2 = |y|^2 - 2 phi beta y + phi beta beta^T phi^T, and y is the same at all latents
+    """Update all latents, which are conditionally independent given the variables of the views."""
+    # |y - phi beta|^2 = |y|^2 - 2 phi beta y + phi beta beta^T phi^T, and |y|^2 is constant
     products = [(Y @ draw.weights.T, draw.weights @ draw.weights.T) for Y, draw in zip(Ys, draws, strict=True)]
 
     def log_likelihood(tried: Float[np.ndarray, "B D"], rows: Int[np.ndarray, " B"]) -> Float[np.ndarray, " B"]:
         total = np.zeros(len(tried))
-        for draw, (towards, square) in zip(draws, products, strict=True):
+        for draw, (cross, square) in zip(draws, products, strict=True):
             Phi = features(tried, draw.points)
-            total += (Phi * (towards[rows] - Phi @ square / 2)).sum(axis=1) / draw.noise_variance
+            total += (Phi * (cross[rows] - Phi @ square / 2)).sum(axis=1) / draw.noise_variance
         return total
 
     return elliptical_slice_step(X, log_likelihood, rng)

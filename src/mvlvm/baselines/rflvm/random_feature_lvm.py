@@ -1,7 +1,4 @@
-"""From draws of a chain to one set of latents, and from there to views and to new rows.
-
-Latent variable models with random Fourier features, sampled: of one view, and of several.
-"""
+"""Random feature latent variable models fitted by Gibbs sampling: RFLVM and its multi-view variant MV-RFLVM."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -14,7 +11,7 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.optimize import minimize
 
 from mvlvm import defaults
-from mvlvm.baselines.base import State
+from mvlvm.baselines.base import AbstractBaseline, State
 from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
 from mvlvm.baselines.rflvm.gibbs_sampler import features, gibbs_sweep, initial_sample, view_prior, weight_posterior
 from mvlvm.baselines.validation import Matrices, concatenate_views, split_views
@@ -24,7 +21,7 @@ from mvlvm.randomness import RandomStateLike
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar
 
-# Placing a row is a matter of a few dozen steps; flat valleys are not worth more.
+# L-BFGS usually converges in a few dozen iterations; flat directions do not justify more.
 _TRANSFORM_STEPS = 200
 
 
@@ -39,12 +36,12 @@ class ChainOptions(NamedTuple):
 
 
 class RandomFeatureView(NamedTuple):
-    """A view at the end of the chain.
+    """The fitted model of a view.
 
     Attributes:
-        points: the spectral points of the last draw.
-        weights: their posterior means given those points and the averaged latents.
-        noise_variance: its average over the draws.
+        points: spectral points of the last sample.
+        weights: posterior means of the weights given these points and the averaged latents.
+        noise_variance: average over the samples.
     """
 
     points: Float[np.ndarray, "P D"]
@@ -55,16 +52,19 @@ class RandomFeatureView(NamedTuple):
 def run_chain(
     Ys: Sequence[Float[np.ndarray, "N _"]], chain: ChainOptions, seed: int
 ) -> tuple[Float[np.ndarray, "N D"], list[RandomFeatureView]]:
-    """Run the chain from the principal components; give averaged latents, and the views at them.
+    """Run the Gibbs sampler, initialised with the principal components.
 
     Args:
         Ys: centred and scaled views.
-        chain: how to run_chain.
-        seed: of all draws.
+        chain: sampling options.
+        seed: random seed.
+
+    Returns:
+        The averaged (N, D) latents, and the fitted model of every view.
 
     Raises:
-        ValueError: a parameter has a wrong value.
-        ViewError: the views have fewer than D directions.
+        ValueError: a parameter is invalid.
+        ViewError: the rank of the views is less than D.
     """
     _check_options(chain)
     rng = np.random.default_rng(seed)
@@ -90,74 +90,74 @@ def run_chain(
 
 
 def aligned_mean(draws: Sequence[Float[np.ndarray, "N D"]]) -> Float[np.ndarray, "N D"]:
-    """Give the mean of draws, each turned to the last of them: the posterior is the same however it is turned."""
+    """Return the (N, D) mean of samples, each rotated to the last one, because the posterior is rotation invariant."""
     return np.mean([X @ orthogonal_procrustes(X, draws[-1])[0] for X in draws], axis=0)
 
 
 def predict_view(X: Float[np.ndarray, "K D"], view: RandomFeatureView) -> Float[np.ndarray, "K M"]:
-    """Give a view at some latents."""
+    """Return the (K, M) predictive mean of a view at latents."""
     return features(X, view.points) @ view.weights
 
 
 def find_latents(
-    Ys: Sequence[Float[np.ndarray, "K _"]], views: Sequence[RandomFeatureView], known: Float[np.ndarray, "N D"]
+    Ys: Sequence[Float[np.ndarray, "K _"]], views: Sequence[RandomFeatureView], training: Float[np.ndarray, "N D"]
 ) -> Float[np.ndarray, "K D"]:
-    """Give the most probable latents of new rows, with everything else as it is.
+    """Return the (K, D) posterior modes of the latents of new rows; the fitted model does not change.
 
-    The search starts at the most probable of the known latents and follows the gradient.
+    L-BFGS is initialised at the most probable training latent.
 
     Args:
-        Ys: new rows of some views.
-        views: those views.
-        known: latents of the training rows.
+        Ys: new rows of any subset of the views.
+        views: fitted models of these views.
+        training: latents of the training rows.
     """
     objective = latent_objective(Ys, views)
-    start = known[_best_training_rows(Ys, views, known)]
-    found = minimize(
-        lambda flat: objective(flat.reshape(start.shape)), start.ravel(), jac=True, method="L-BFGS-B",
+    initial = training[_best_training_rows(Ys, views, training)]
+    result = minimize(
+        lambda flat: objective(flat.reshape(initial.shape)), initial.ravel(), jac=True, method="L-BFGS-B",
         options={"maxiter": _TRANSFORM_STEPS},
     )  # fmt: skip
-    return found.x.reshape(start.shape)
+    return result.x.reshape(initial.shape)
 
 
 def latent_objective(
     Ys: Sequence[Float[np.ndarray, "K _"]], views: Sequence[RandomFeatureView]
 ) -> Callable[[Float[np.ndarray, "K D"]], tuple[float, Float[np.ndarray, " K*D"]]]:
-    """Give what computes -log p(X | Y, all else), up to a constant, and its slopes, row after row."""
+    """Return a function of X that computes -log p(X | Y, model), up to a constant, and its gradient, flattened."""
 
     def objective(X: Float[np.ndarray, "K D"]) -> tuple[float, Float[np.ndarray, " K*D"]]:
-        value, slopes = (X**2).sum() / 2, X.copy()
+        value, gradient = (X**2).sum() / 2, X.copy()
         for Y, view in zip(Ys, views, strict=True):
             Phi = features(X, view.points)
             residual = Phi @ view.weights - Y
             value += (residual**2).sum() / (2 * view.noise_variance)
-            of_cosines, of_sines = np.hsplit(residual @ view.weights.T / view.noise_variance, 2)
+            d_cosines, d_sines = np.hsplit(residual @ view.weights.T / view.noise_variance, 2)
             cosines, sines = np.hsplit(Phi, 2)
-            slopes += (of_sines * cosines - of_cosines * sines) @ view.points
-        return float(value), slopes.ravel()
+            gradient += (d_sines * cosines - d_cosines * sines) @ view.points
+        return float(value), gradient.ravel()
 
     return objective
 
 
 def pack_views(views: Sequence[RandomFeatureView]) -> dict[str, np.ndarray]:
-    """Give fitted views as named arrays."""
+    """Return the fitted views as named arrays."""
     return {f"{part}.{i}": array for i, view in enumerate(views) for part, array in view._asdict().items()}
 
 
 def unpack_views(arrays: dict[str, np.ndarray]) -> list[RandomFeatureView]:
-    """Undo `pack_views`."""
+    """Invert `pack_views`."""
     n_views = len(arrays) // len(RandomFeatureView._fields)
     return [RandomFeatureView(*(arrays[f"{part}.{i}"] for part in RandomFeatureView._fields)) for i in range(n_views)]
 
 
 def _best_training_rows(
-    Ys: Sequence[Float[np.ndarray, "K _"]], views: Sequence[RandomFeatureView], known: Float[np.ndarray, "N D"]
+    Ys: Sequence[Float[np.ndarray, "K _"]], views: Sequence[RandomFeatureView], training: Float[np.ndarray, "N D"]
 ) -> np.ndarray:
     best = np.empty(len(Ys[0]), dtype=int)
-    rebuilt = [predict_view(known, view) for view in views]
-    for rows in row_blocks(len(best), len(known)):
-        log_density = -(known**2).sum(axis=1) / 2
-        for Y, fit, view in zip(Ys, rebuilt, views, strict=True):
+    fits = [predict_view(training, view) for view in views]
+    for rows in row_blocks(len(best), len(training)):
+        log_density = -(training**2).sum(axis=1) / 2
+        for Y, fit, view in zip(Ys, fits, views, strict=True):
             log_density = log_density + (Y[rows] @ fit.T - (fit**2).sum(axis=1) / 2) / view.noise_variance
         best[rows] = log_density.argmax(axis=1)
     return best
@@ -169,13 +169,13 @@ def _check_options(chain: ChainOptions) -> None:
     check_integer(chain.n_samples, "n_samples", at_least=1)
     if chain.n_samples > chain.max_iter:
         raise ValueError(
-            f"n_samples, the sweeps that are averaged, must not exceed max_iter, all sweeps. Got {chain.n_samples} and "
-            f"{chain.max_iter}. Give fewer samples or more sweeps."
+            f"n_samples, the number of averaged sweeps, must not exceed max_iter, the number of sweeps. "
+            f"Got {chain.n_samples} and {chain.max_iter}. Lower n_samples or raise max_iter."
         )
 
 
 def _no_progress(n_done: int) -> None:
-    """Show nothing."""
+    """Ignore the progress."""
 
 
 # Measured on R-MNIST: docs/baselines.md.
@@ -184,8 +184,8 @@ _MAX_ITER = 300
 _N_SAMPLES = 100
 
 
-class AbstractRandomFeatureLVM(ReconstructMixin):
-    """A model that is drawn by Gibbs sampling; a subclass documents the parameters."""
+class AbstractRandomFeatureLVM(ReconstructMixin, AbstractBaseline):
+    """Base class of models fitted by Gibbs sampling; the subclasses document the parameters."""
 
     def __init__(
         self,
@@ -203,96 +203,96 @@ class AbstractRandomFeatureLVM(ReconstructMixin):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _sampled(
+    def _sample(
         self, Ys: Sequence[Float[np.ndarray, "N _"]], seed: int
     ) -> tuple[Float[np.ndarray, "N D"], list[RandomFeatureView]]:
-        """Give the latents, and what was learned of every matrix."""
+        """Return the latents and the fitted model of every matrix."""
         chain = ChainOptions(self.n_components, self.n_points, self.max_iter, self.n_samples, self.verbose)
         return run_chain(Ys, chain, seed)
 
 
 class RFLVM(TransformMixin, AbstractRandomFeatureLVM):
-    r"""Random feature latent variable model with Gaussian noise, of all views side by side.
+    r"""Random feature latent variable model with Gaussian noise, of the concatenated views.
 
     $$ x_n \sim N(0, I), \quad y_n \sim N(\beta^\top \phi(x_n), \sigma^2 I), \quad
        \phi(x) = P^{-1/2} [\cos W x, \sin W x], \quad \beta \sim N(0, I), $$
 
-    where the rows of W come from a Dirichlet process mixture of Gaussians, so that the kernel is learned. All of it is
-    drawn by Gibbs sampling, which starts from principal components. The labels of the mixture are drawn with its
-    components integrated out, and W with the weights integrated out. Latents are drawn by elliptical slice sampling,
-    where the authors follow their gradient.
+    where the rows of W are drawn from a Dirichlet process mixture of Gaussians, so that the kernel is learned. All
+    variables are drawn by Gibbs sampling, initialised with the principal components: the labels of the mixture with its
+    components integrated out, and W with the weights integrated out. Latents are drawn by elliptical slice sampling;
+    the authors use gradient-based optimisation instead.
 
     Args:
-        n_components: latent dimensions, D.
-        n_points: spectral points, P, rows of W.
-        max_iter: sweeps of the sampler.
-        n_samples: how many of the last sweeps are averaged.
-        verbose: 1 shows progress.
-        random_state: of all draws.
+        n_components: number of latent dimensions, D.
+        n_points: number of spectral points P, the rows of W.
+        max_iter: number of sweeps of the sampler.
+        n_samples: number of final sweeps that are averaged.
+        verbose: 1 shows a progress bar.
+        random_state: random seed.
 
     Attributes:
-        embedding_: (N, D) the mean of the latents over those sweeps, each turned to the last.
+        embedding_: (N, D) mean of the latents over these sweeps, each rotated to the last one.
 
     References:
         Gundersen, Zhang, Engelhardt. Latent variable modeling with random features. AISTATS 2021.
         Zhang, Gundersen, Engelhardt. Bayesian non-linear latent variable modeling via random Fourier features. 2023.
     """
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        embedding, (self._joined,) = self._sampled([concatenate_views(views)], seed)
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        embedding, (self._joined,) = self._sample([concatenate_views(views)], seed)
         return embedding
 
-    def _place(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
         return find_latents([concatenate_views(views)], [self._joined], self.embedding_)
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         return split_views(predict_view(latents, self._joined), self._widths)
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return pack_views([self._joined])
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         (self._joined,) = unpack_views(state)
 
 
 class MVRFLVM(PredictMixin, AbstractRandomFeatureLVM):
-    r"""Random feature latent variable model of several views, which share the latents and nothing else.
+    r"""Random feature latent variable model of several views, which share only the latents.
 
-    Every view v has spectral points, weights and a noise variance of its own:
+    Every view v has separate spectral points, weights and noise variance:
 
     $$ x_n \sim N(0, I), \quad y^v_n \sim N(\beta_v^\top \phi_v(x_n), \sigma_v^2 I). $$
 
-    All else is as in `RFLVM`, which it is for one view.
+    Otherwise as `RFLVM`, to which it reduces for a single view.
 
     Args:
-        n_components: latent dimensions, D.
-        n_points: spectral points of every view, P.
-        max_iter: sweeps of the sampler.
-        n_samples: how many of the last sweeps are averaged.
-        verbose: 1 shows progress.
-        random_state: of all draws.
+        n_components: number of latent dimensions, D.
+        n_points: number of spectral points per view, P.
+        max_iter: number of sweeps of the sampler.
+        n_samples: number of final sweeps that are averaged.
+        verbose: 1 shows a progress bar.
+        random_state: random seed.
 
     Attributes:
-        embedding_: (N, D) the mean of the latents over those sweeps, each turned to the last.
+        embedding_: (N, D) mean of the latents over these sweeps, each rotated to the last one.
 
     References:
         Gundersen, Zhang, Engelhardt. Latent variable modeling with random features. AISTATS 2021.
         Yang, Li, Lin, Zhang, Olmos. Multi-View Oriented GPLVM: Expressiveness and Efficiency. NeurIPS 2025: MV-RFLVM.
     """
 
-    def _learn(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
-        embedding, fitted = self._sampled(list(views.values()), seed)
+    def _fit_latents(self, views: Matrices, labels: np.ndarray | None, seed: int) -> Float[np.ndarray, "N D"]:
+        embedding, fitted = self._sample(list(views.values()), seed)
         self._views = dict(zip(views, fitted, strict=True))
         return embedding
 
-    def _place_some(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
         return find_latents(list(views.values()), [self._views[name] for name in views], self.embedding_)
 
-    def _rebuild(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         return {name: predict_view(latents, view) for name, view in self._views.items()}
 
-    def _state(self) -> State:
+    def _get_state(self) -> State:
         return pack_views(list(self._views.values()))
 
-    def _restore(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self._views = dict(zip(self.view_names_, unpack_views(state), strict=True))
