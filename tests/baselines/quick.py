@@ -1,4 +1,4 @@
-"""Parameters that make every baseline quick, for tests that do not look at quality. A method without any has none."""
+"""Parameters for fast fits in tests that do not assess quality; unlisted methods use their defaults."""
 
 from typing import Any
 

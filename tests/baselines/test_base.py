@@ -1,8 +1,6 @@
-"""What all baselines share: what a failed fit leaves, and rows of views in another order.
+"""The estimator interface of all baselines: failed fits, copies, and the order of views.
 
-Who stops before being done says so.
-
-Libraries may use the global generator and leave no trace.
+Also convergence warnings, and the temporary seed of NumPy's global generator.
 """
 
 import warnings
@@ -27,7 +25,7 @@ def two_views(seed=0, n_rows=12):
     return {"a": a, "b": b}
 
 
-def test_a_failed_fit_leaves_nothing_that_looks_fitted():
+def test_failed_fit_leaves_estimator_unfitted():
     est = baselines.get("PCA")(n_components=2).fit(two_views())
     est.set_params(n_components=50)
     with pytest.raises(ValueError, match="n_components"):
@@ -36,7 +34,7 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted():
         est.transform(two_views())
 
 
-def test_latents_that_are_not_finite_are_no_fit(monkeypatch):
+def test_non_finite_latents_raise_error(monkeypatch):
     PCA = baselines.get("PCA")
     monkeypatch.setattr(PCA, "_fit_latents", lambda self, views, labels, seed: np.full((12, 2), np.nan))
     est = PCA(n_components=2)
@@ -48,8 +46,8 @@ def test_latents_that_are_not_finite_are_no_fit(monkeypatch):
         est.transform(two_views())
 
 
-def test_latents_are_the_users_own():
-    """Who changes them does not change where new rows go."""
+def test_embedding_is_independent_copy():
+    """Modifying the embedding does not change the latents of new rows."""
     views = two_views()
     est = baselines.get("MV-GPLVM-SVI")(n_components=2, n_inducing=4, max_iter=3, random_state=0).fit(views)
     before = est.transform(views)
@@ -57,14 +55,14 @@ def test_latents_are_the_users_own():
     np.testing.assert_array_equal(est.transform(views), before)
 
 
-def test_views_of_new_rows_may_come_in_any_order():
+def test_order_of_new_views_is_irrelevant():
     views = two_views()
     est = baselines.get("PCA")(n_components=2).fit(views)
     turned = {"b": views["b"], "a": views["a"]}
     np.testing.assert_allclose(est.transform(turned), est.embedding_, atol=1e-12)
 
 
-def test_a_constant_column_is_rebuilt_as_it_was():
+def test_constant_column_is_reconstructed():
     views = two_views()
     rebuilt = baselines.get("PCA")(n_components=6).fit(views).reconstruct()
     np.testing.assert_allclose(rebuilt["a"], views["a"], atol=1e-10)
@@ -80,7 +78,7 @@ ENOUGH = {"GFA": 3000, "MOFA": 1000, "BGPLVM": 20_000, "MRD": 20_000}
 
 
 @pytest.mark.parametrize(("name", "package", "parameters", "message"), METHODS, ids=[entry[0] for entry in METHODS])
-def test_too_few_rounds_are_told_of_and_enough_are_not(name, package, parameters, message):
+def test_convergence_warning_is_issued_only_without_convergence(name, package, parameters, message):
     pytest.importorskip(package)
     views, _ = views_of_one_factor(n_rows=25)
     with pytest.warns(mvlvm.ConvergenceWarning, match=message + ".*Raise max_iter"):
@@ -90,7 +88,7 @@ def test_too_few_rounds_are_told_of_and_enough_are_not(name, package, parameters
         baselines.get(name)(n_components=1, max_iter=ENOUGH[name], random_state=0, **parameters).fit(views)
 
 
-def test_an_interrupted_fit_is_told_of():
+def test_interrupted_fit_issues_warning():
     module, n_asked = nn.Linear(1, 1), 0
 
     def bound(generator):
@@ -104,7 +102,7 @@ def test_an_interrupted_fit_is_told_of():
         maximize(module, bound, max_iter=50, learning_rate=0.1, seed=0)
 
 
-def test_a_view_without_noise_breaks_group_factors_in_words():
+def test_gfa_explains_failure_for_noiseless_view():
     pytest.importorskip("cca_zoo")
     labels = np.arange(60) % 3
     Y = np.random.default_rng(0).normal(size=(60, 8)) + 3 * np.eye(8)[labels]
@@ -112,7 +110,7 @@ def test_a_view_without_noise_breaks_group_factors_in_words():
         baselines.get("GFA")(n_components=3, max_iter=200, random_state=0).fit({"Y": Y, "class": np.eye(3)[labels]})
 
 
-def test_draws_depend_on_the_seed_alone_and_leave_no_trace():
+def test_temporary_seed_determines_draws_and_restores_state():
     np.random.seed(3)
     expected = np.random.random(2)
     np.random.seed(3)
@@ -125,13 +123,13 @@ def test_draws_depend_on_the_seed_alone_and_leave_no_trace():
     np.testing.assert_array_equal(after, expected)
 
 
-def test_a_failure_leaves_no_trace_either():
+def test_temporary_seed_restores_state_after_exception():
     before = np.random.get_state()[1].copy()
     with pytest.raises(ZeroDivisionError), temporary_numpy_seed(0):
         _ = np.random.randint(5) / 0
     np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 
-def test_small_seeds_stay_as_they_are():
+def test_small_seeds_are_unchanged():
     assert as_uint32_seed(7) == 7
     assert as_uint32_seed(2**32 + 7) == 7

@@ -1,4 +1,4 @@
-"""What the registry says of methods is what they are."""
+"""Registry entries agree with the estimators and with the documentation."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def names_where(condition):
     return {entry.name for entry in baselines.list() if condition(entry)}
 
 
-def test_methods_have_the_facts_they_are_known_for():
+def test_entries_describe_their_methods():
     assert "linear discriminant analysis" in names_where(lambda entry: entry.needs_labels)
     assert {"latent Dirichlet allocation", "HPF"} <= names_where(lambda entry: entry.counts_only)
     assert {"MOFA", "ARFLVM", "MV-ARFLVM"} <= names_where(lambda entry: entry.takes_gaps)
@@ -19,24 +19,24 @@ def test_methods_have_the_facts_they_are_known_for():
     assert "PCA" not in names_where(lambda entry: entry.needs_labels or entry.counts_only or entry.takes_gaps)
 
 
-def test_our_own_are_registered_twice():
+def test_mv_arflvm_is_registered_for_one_and_several_views():
     assert baselines.get("ARFLVM") is baselines.get("MV-ARFLVM") is MVARFLVM
 
 
-def test_methods_of_one_view_come_first():
+def test_single_view_methods_come_first():
     several = [entry.several_views for entry in baselines.list()]
     assert several == sorted(several)
 
 
-def test_every_name_is_there_once():
+def test_names_are_unique():
     names = [entry.name for entry in baselines.list()]
     assert len(names) == len(set(names))
     with pytest.raises(ValueError, match="no method 'PPCA'. The methods are: PCA"):
         baselines.get("PPCA")
 
 
-def documented_abilities():
-    """Give method -> whether it has transform, reconstruct and predict, by the table of the page."""
+def documented_capabilities():
+    """Return method -> (transform, reconstruct, predict) according to the table in the documentation."""
     page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
     rows = page.split("| | `transform` | `reconstruct` | `predict` |\n|---|---|---|---|\n")[1].split("\n\n")[0]
     table = {}
@@ -46,7 +46,7 @@ def documented_abilities():
     return table
 
 
-def test_the_page_says_what_every_method_can_do():
+def test_documentation_lists_capabilities_of_every_method():
     methods = ("transform", "reconstruct", "predict")
     real = {entry.name: tuple(method in dir(entry.estimator) for method in methods) for entry in baselines.list()}
-    assert documented_abilities() == real
+    assert documented_capabilities() == real

@@ -1,4 +1,4 @@
-"""Data that are too small for a method are refused in words, not by what is inside a library."""
+"""Too small data are rejected with clear messages, not by errors of the wrapped libraries."""
 
 from importlib.util import find_spec
 
@@ -19,7 +19,7 @@ QUICK = {
     "t-SNE": {"perplexity": 4.0, "max_iter": 250}, "UMAP": {"max_iter": 5, "n_neighbors": 4},
     "Isomap": {"n_neighbors": 4},
 }  # fmt: skip
-# a few rounds are enough here
+# a few iterations suffice here
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
 
 
@@ -29,7 +29,7 @@ def draw(shapes):
 
 
 @pytest.mark.parametrize(("name", "shapes", "most"), COMPONENTS)
-def test_as_many_components_as_it_says_and_no_more(name, shapes, most):
+def test_maximum_number_of_components_is_accepted_and_more_are_rejected(name, shapes, most):
     package = next(entry.package for entry in baselines.list() if entry.name == name)
     if package is not None and find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
@@ -44,12 +44,12 @@ def test_as_many_components_as_it_says_and_no_more(name, shapes, most):
     ("Isomap", "n_neighbors must be below the number of rows. Got n_neighbors=5 for 5 rows"),
     ("t-SNE", "perplexity must be below the number of rows. Got perplexity=30 for 5 rows"),
 ])  # fmt: skip
-def test_a_row_has_no_more_neighbours_than_there_are_rows(name, message):
+def test_neighbourhood_not_smaller_than_number_of_rows_is_rejected(name, message):
     with pytest.raises(ValueError, match=message):
         baselines.get(name)(n_components=2).fit(draw(WIDE))
 
 
 @pytest.mark.parametrize("name", ["GPLVM-SVI", "MV-GPLVM", "RFLVM"])
-def test_a_start_that_cannot_be_chosen_is_not_asked_for(name):
-    with pytest.raises(ValueError, match=r"n_components=9 is too large.*Give n_components <= 6\.$"):
+def test_pca_initialisation_does_not_advise_another_init(name):
+    with pytest.raises(ValueError, match=r"n_components=9 is too large.*Use n_components <= 6\.$"):
         baselines.get(name)(n_components=9).fit(draw(LONG))

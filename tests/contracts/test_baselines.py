@@ -1,4 +1,4 @@
-"""Every method of the registry keeps the same promises."""
+"""Contract tests of every registered method."""
 
 import sys
 from importlib.util import find_spec
@@ -13,9 +13,9 @@ from mvlvm import MVARFLVM, ViewError, baselines, datasets
 from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
 from tests.baselines.quick import QUICK
 
-# name -> rows that are enough
+# data set -> number of rows used
 SETS = {"digits-halves": 120, "bridges": None, "r-mnist": 200}
-# our own estimators tell which columns are constant, and quick fits are not finished
+# mvlvm estimators warn of constant columns, and fast fits do not converge
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ViewWarning", "ignore::mvlvm.ConvergenceWarning")
 
 
@@ -29,7 +29,7 @@ def load(name):
 
 
 def grouped(entry):
-    """Give an entry with a mark: what takes long to import or to compile is so in one worker."""
+    """Return a marked entry, so that slow imports and compilations happen in a single worker."""
     marks = [pytest.mark.xdist_group(entry.package)] if entry.package else []
     return pytest.param(entry, id=entry.name, marks=marks)
 
@@ -46,7 +46,7 @@ def make(entry, seed=0, n_components=2):
 
 
 def most_components(entry, data):
-    """Give two, if the classes that a method learns from allow it: those of BRIDGES do not."""
+    """Return two components, or fewer if the number of classes requires it, as for BRIDGES."""
     return min(2, len(np.unique(data.labels)) - 1) if entry.needs_labels else 2
 
 
@@ -56,7 +56,7 @@ def fitted(entry, data, seed=0):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_latents_are_finite_and_the_same_for_the_same_seed(entry, name):
+def test_latents_are_finite_and_reproducible(entry, name):
     data = load(name)
     if len(data.views) < entry.fewest_views:
         pytest.skip(f"{entry.name} needs {entry.fewest_views} views, and {name} has {len(data.views)}")
@@ -70,7 +70,7 @@ def test_latents_are_finite_and_the_same_for_the_same_seed(entry, name):
     np.testing.assert_array_equal(first.embedding_, fitted(entry, data).embedding_)
 
 
-def test_what_it_can_do_it_does_for_new_rows_too(entry, tmp_path):
+def test_capabilities_work_before_and_after_saving(entry, tmp_path):
     data = load("digits-halves")
     est = fitted(entry, data)
     new = {name: Y[:7] for name, Y in data.views.items()}
@@ -94,7 +94,7 @@ def test_what_it_can_do_it_does_for_new_rows_too(entry, tmp_path):
         assert np.isfinite(predicted).all()
 
 
-def test_gaps_and_numbers_that_are_no_counts_are_refused_in_words(entry):
+def test_missing_entries_and_non_counts_are_rejected(entry):
     data = load("digits-halves")
     views = {name: np.array(Y, dtype=float) for name, Y in data.views.items()}
     name = next(iter(views))
@@ -109,12 +109,12 @@ def test_gaps_and_numbers_that_are_no_counts_are_refused_in_words(entry):
             make(entry).fit(views, data.labels)
 
 
-def test_a_wrong_number_of_components_is_refused(entry):
+def test_invalid_number_of_components_is_rejected(entry):
     with pytest.raises(ValueError, match="n_components must be an integer of at least 1"):
         make(entry).set_params(n_components=0).fit(np.eye(5), np.arange(5) % 2)
 
 
-def test_it_takes_as_few_views_as_it_says_and_no_fewer(entry):
+def test_minimum_number_of_views_is_enforced(entry):
     data = load("digits-halves")
     names = list(data.views)
     one_less = SimpleNamespace(views={names[0]: data.views[names[0]]}, labels=data.labels)
@@ -125,9 +125,9 @@ def test_it_takes_as_few_views_as_it_says_and_no_fewer(entry):
             fitted(entry, one_less)
 
 
-def test_a_missing_package_is_asked_for_in_words(entry, monkeypatch):
+def test_missing_package_error_says_how_to_install_it(entry, monkeypatch):
     if entry.package is None:
-        pytest.skip(f"{entry.name} needs nothing more")
+        pytest.skip(f"{entry.name} needs no optional package")
     monkeypatch.setitem(sys.modules, entry.package, None)
     with pytest.raises(ModuleNotFoundError, match=r'not installed.*pip install "mvlvm\[baselines\]"'):
         fitted(entry, load("digits-halves"))

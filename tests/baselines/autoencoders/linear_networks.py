@@ -1,4 +1,4 @@
-"""Networks of one latent dimension whose evidence is known: y = w x + b + noise, and experts that are right."""
+"""Linear networks with one latent dimension and known evidence, y = w x + b + noise, and their exact posteriors."""
 
 import math
 
@@ -11,7 +11,7 @@ from mvlvm.likelihoods import Gaussian
 
 
 def as_linear(weight, bias):
-    """A linear layer of these numbers, in float64."""
+    """Return a float64 linear layer with these weights."""
     layer = nn.Linear(weight.shape[1], weight.shape[0]).double()
     with torch.no_grad():
         layer.weight.copy_(torch.as_tensor(weight))
@@ -28,20 +28,20 @@ def decoder(w, b, noise_variance):
 
 def encoder(slope, offset, std):
     """q(x | y) = N(slope' y + offset, std^2)."""
-    smallest = 1e-3  # what an encoder adds to softplus
+    smallest = 1e-3  # the encoder's lower limit of the standard deviation
     raw_std = math.log(math.expm1(std - smallest))
     return GaussianEncoder(as_linear(np.stack([slope, 0 * slope]), np.array([offset, raw_std])))
 
 
 def right_expert(w, b, noise_variance, prior_precision):
-    """q(x | y) as N(y; w x + b, s) times a normal of some precision at zero says; with none it is the likelihood."""
+    """Posterior q(x | y) from N(y; w x + b, s) and a zero-mean normal prior of the given precision."""
     precision = prior_precision + w @ w / noise_variance
     slope = w / noise_variance / precision
     return encoder(slope, -slope @ b, precision**-0.5)
 
 
 def expected(bound, n_batches=200, seed=0):
-    """The mean of a stochastic bound and its standard error."""
+    """Return the mean of a stochastic objective and its standard error."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         draws = np.array([bound(generator).item() for _ in range(n_batches)])

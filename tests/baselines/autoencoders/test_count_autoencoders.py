@@ -1,4 +1,4 @@
-"""Counts in and out of networks, against SciPy's negative binomial."""
+"""Autoencoders of counts, compared with SciPy's negative binomial."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ def network(request, generator):
     return made
 
 
-def test_a_row_without_counts_has_the_size_of_one_event():
+def test_row_without_counts_has_size_one():
     sizes = count_autoencoders.library_sizes(torch.as_tensor(COUNTS)).numpy()
     np.testing.assert_array_equal(sizes[:, 0], np.where(np.arange(12) == 4, 1.0, COUNTS.sum(axis=1)))
 
 
-def test_zero_inflation_mixes_a_point_at_zero_with_the_counts():
+def test_zero_inflated_density_is_mixture_with_point_mass_at_zero():
     rng = np.random.default_rng(0)
     mean, r, logit = rng.uniform(0.1, 20, (12, 5)), rng.uniform(0.2, 5, 5), rng.normal(0, 3, (12, 5))
     density = negative_binomial(COUNTS, mean, r)
@@ -39,22 +39,22 @@ def test_zero_inflation_mixes_a_point_at_zero_with_the_counts():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_networks_read_standardised_logarithms_of_shares():
+def test_counts_are_normalised_to_standardised_log_proportions():
     read = count_autoencoders.CountNormalizer(5).double()
     read.initialize(torch.as_tensor(COUNTS))
     sizes = np.maximum(COUNTS.sum(axis=1, keepdims=True), 1)
-    logs = np.log1p(COUNTS / sizes * np.sort(sizes[:, 0])[5])  # torch's median is the lower one of two
+    logs = np.log1p(COUNTS / sizes * np.sort(sizes[:, 0])[5])  # torch returns the lower median
     expected = (logs - logs.mean(axis=0)) / logs.std(axis=0)
     np.testing.assert_allclose(read(torch.as_tensor(COUNTS)), expected, atol=1e-10)
 
 
-def test_networks_start_at_the_columns_shares(network):
+def test_networks_are_initialised_at_mean_proportions(network):
     head = network.shares if isinstance(network, NegativeBinomialNetwork) else network.log_shares
     np.testing.assert_allclose(head.bias.detach().exp(), COUNTS.sum(axis=0) / COUNTS.sum(), rtol=1e-10)
 
 
 @torch.no_grad()
-def test_nbvaes_bound_is_that_of_negative_binomial_counts_less_a_divergence(generator):
+def test_nbvae_elbo_is_negative_binomial_likelihood_minus_kl(generator):
     network = NegativeBinomialNetwork(5, 2, [7, 6], generator).double()
     Y = torch.as_tensor(COUNTS)
     network.initialize(Y)
@@ -71,7 +71,7 @@ def test_nbvaes_bound_is_that_of_negative_binomial_counts_less_a_divergence(gene
 
 
 @torch.no_grad()
-def test_dcas_bound_is_the_likelihood_of_zero_inflated_counts(generator):
+def test_dca_objective_is_likelihood_of_zero_inflated_counts(generator):
     network = ZeroInflatedNetwork(5, 2, [7, 6], generator).double()
     Y = torch.as_tensor(COUNTS)
     network.initialize(Y)
@@ -83,7 +83,7 @@ def test_dcas_bound_is_the_likelihood_of_zero_inflated_counts(generator):
     assert network.objective(Y, generator).item() == pytest.approx(expected, rel=1e-8)
 
 
-def test_rows_are_rebuilt_with_as_many_counts_as_they_had():
+def test_reconstructed_rows_keep_their_totals():
     views = {"a": COUNTS[:, :2], "b": COUNTS[:, 2:]}
     rebuilt = NBVAE(n_hidden=8, max_iter=5, random_state=0).fit(views).reconstruct()
     totals = np.hstack([rebuilt["a"], rebuilt["b"]]).sum(axis=1)
@@ -91,7 +91,7 @@ def test_rows_are_rebuilt_with_as_many_counts_as_they_had():
 
 
 @pytest.mark.parametrize("method", [NBVAE, DCA])
-def test_training_finds_what_two_kinds_of_rows_have_in_common(method):
+def test_training_separates_two_clusters_of_rows(method):
     rng = np.random.default_rng(1)
     kinds = np.repeat([0, 1], 40)
     rates = np.array([[9.0] * 5 + [1.0] * 5, [1.0] * 5 + [9.0] * 5])[kinds] * rng.uniform(0.5, 4, (80, 1))

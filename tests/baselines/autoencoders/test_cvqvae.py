@@ -1,4 +1,4 @@
-"""Codes: who is nearest, and where unused ones go."""
+"""CVQ-VAE: nearest codes, usage, and reinitialisation of unused codes."""
 
 import math
 
@@ -16,28 +16,28 @@ from mvlvm.baselines.autoencoders.cvqvae import (
 )
 
 
-def test_the_nearest_code_is_the_nearest():
+def test_nearest_codes_match_brute_force():
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(50, 3)), rng.normal(size=(9, 3))
     nearest = [min(range(9), key=lambda k: math.dist(x, codes[k])) for x in X]
     assert nearest_codes(torch.as_tensor(X), torch.as_tensor(codes)).tolist() == nearest
 
 
-def test_usage_is_averaged_over_batches():
+def test_usage_is_moving_average_over_minibatches():
     usage = update_usage(torch.tensor([0.5, 0.2, 0.0]), torch.tensor([0, 0, 0, 1]))
     np.testing.assert_allclose(usage, [0.99 * 0.5 + 0.01 * 0.75, 0.99 * 0.2 + 0.01 * 0.25, 0.0], rtol=1e-6)
 
 
-def test_codes_move_by_how_little_they_are_used():
+def test_rarely_used_codes_move_farther():
     codes, anchors = torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]]), torch.tensor([[7.0, 8.0]] * 3)
-    # 10 K N / (1 - gamma) is 3000 N: used always, used a little, dead
+    # 10 K N / (1 - gamma) is 3000 N: often used, rarely used, unused
     moved = update_codes(codes, torch.tensor([1.0, math.log(4) / 3000, 0.0]), anchors)
     quarter, whole = math.exp(-1e-3) / 4, math.exp(-1e-3)
     expected = [[1.0, 2.0], [3 + 4 * quarter, 4 + 4 * quarter], [7 * whole, 8 * whole]]
     np.testing.assert_allclose(moved, expected, rtol=1e-5)
 
 
-def test_anchors_are_drawn_by_distance(generator):
+def test_anchors_are_drawn_with_probabilities_by_distance(generator):
     X = torch.tensor([[0.0], [1.0], [1.5]])
     n_draws = 20_000
     anchors = draw_anchors(X, torch.full((n_draws, 1), 0.5), generator).numpy()
@@ -47,7 +47,7 @@ def test_anchors_are_drawn_by_distance(generator):
     assert (np.abs(shares - chances) < 4 * np.sqrt(chances * (1 - chances) / n_draws)).all()
 
 
-def test_dead_codes_jump_to_latents_and_used_ones_stay(generator):
+def test_unused_codes_jump_to_latents_and_used_codes_stay(generator):
     book = Codebook(3, 2, generator)
     with torch.no_grad():
         book.codes.copy_(torch.tensor([[0.0, 0.0], [50.0, 50.0], [-50.0, 50.0]]))
@@ -58,7 +58,7 @@ def test_dead_codes_jump_to_latents_and_used_ones_stay(generator):
     assert (torch.cdist(codes[1:], X).min(dim=1).values < 0.1).all()  # from a distance of 70
 
 
-def test_a_row_is_rebuilt_from_its_code_and_embedded_before_it():
+def test_reconstruction_uses_code_and_embedding_does_not():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(60, 6))
     est = CVQVAE(2, n_codes=4, n_hidden=16, max_iter=100, random_state=0).fit(Y)
@@ -66,6 +66,6 @@ def test_a_row_is_rebuilt_from_its_code_and_embedded_before_it():
     assert len(np.unique(est.reconstruct().round(6), axis=0)) in (2, 3, 4)
 
 
-def test_a_wrong_number_of_codes_is_refused():
+def test_invalid_number_of_codes_is_rejected():
     with pytest.raises(ValueError, match="n_codes must be an integer of at least 2. Got 1"):
         CVQVAE(2, n_codes=1).fit(np.eye(5))

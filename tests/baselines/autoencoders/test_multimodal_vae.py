@@ -1,7 +1,4 @@
-"""Experts that are multiplied, and experts that are mixed.
-
-Autoencoders of several views, against the evidence of a linear model, quadrature, and images.
-"""
+"""Multimodal VAEs: products and mixtures of experts, compared with linear models, quadrature and on images."""
 
 import numpy as np
 import pytest
@@ -31,14 +28,14 @@ def experts():
     return [normals(mean, std) for mean, std in zip(MEANS, STDS, strict=True)]
 
 
-def test_the_product_weighs_means_by_precision_and_counts_the_prior(experts):
+def test_product_of_experts_weights_means_by_precision_and_includes_prior(experts):
     product = product_of_experts(experts)
     precision = 1 + (1 / STDS**2).sum(axis=0)
     np.testing.assert_allclose(product.mean, (MEANS / STDS**2).sum(axis=0) / precision, rtol=1e-12)
     np.testing.assert_allclose(product.std, precision**-0.5, rtol=1e-12)
 
 
-def test_the_product_is_what_multiplied_densities_are_on_a_grid(experts):
+def test_product_of_experts_matches_product_of_densities_on_grid(experts):
     product = product_of_experts(experts)
     x = np.linspace(-12, 12, 200_001)
     for n, d in np.ndindex(2, 2):
@@ -50,21 +47,21 @@ def test_the_product_is_what_multiplied_densities_are_on_a_grid(experts):
         assert product.std[n, d].item() == pytest.approx(std, rel=1e-8)
 
 
-def test_the_mixture_is_the_mean_of_the_densities(experts):
-    X = np.array([[0.1, 0.2], [40.0, -3.0]])  # the second so far that densities alone would be zero
+def test_mixture_density_is_mean_of_densities(experts):
+    X = np.array([[0.1, 0.2], [40.0, -3.0]])  # the second is so far away that the densities underflow
     each = norm.logpdf(X, MEANS, STDS).sum(axis=2)
     expected = logsumexp(each, axis=0, b=1 / 3)
     np.testing.assert_allclose(mixture_log_density(torch.as_tensor(X), experts), expected, rtol=1e-12)
 
 
-def test_draws_have_the_moments_they_should(generator):
+def test_samples_have_mean_and_standard_deviation(generator):
     wide = normals(np.full((40_000, 1), 2.0), np.full((40_000, 1), 0.5))
     draws = wide.sample(generator).numpy()
     assert abs(draws.mean() - 2.0) < 4 * 0.5 / 200
     assert abs(draws.std() - 0.5) < 4 * 0.5 / np.sqrt(2 * 40_000)
 
 
-def test_the_prior_is_standard():
+def test_prior_is_standard_normal():
     X = torch.tensor([[0.3, -2.0]], dtype=torch.float64)
     assert standard_normal(X).log_density(X).item() == pytest.approx(norm.logpdf([0.3, -2.0]).sum())
 
@@ -94,7 +91,7 @@ def log_evidence(*names):
     return multivariate_normal(b, np.outer(w, w) + np.diag(noise)).logpdf(rows)
 
 
-def test_a_product_of_right_experts_bounds_all_evidences_exactly():
+def test_mvae_objective_is_exact_for_exact_experts():
     right = [right_expert(W[name], B[name], NOISE[name], prior_precision=0.0) for name in W]
     mvae = network(ProductOfExpertsNetwork, right)
     mean, error = expected(lambda draws: mvae.objective(tensors(VIEWS), draws))
@@ -102,7 +99,7 @@ def test_a_product_of_right_experts_bounds_all_evidences_exactly():
     assert abs(mean - evidence.mean()) < 4 * error < 0.2
 
 
-def test_a_product_places_rows_where_their_posterior_is_whatever_views_are_there():
+def test_mvae_latents_are_posterior_means_for_any_subset_of_views():
     right = [right_expert(W[name], B[name], NOISE[name], prior_precision=0.0) for name in W]
     mvae = network(ProductOfExpertsNetwork, right)
     for names in (["a"], ["b"], ["b", "a"]):
@@ -113,7 +110,7 @@ def test_a_product_places_rows_where_their_posterior_is_whatever_views_are_there
         np.testing.assert_allclose(found[:, 0], mean, rtol=1e-8)
 
 
-def test_a_mixtures_bound_is_what_quadrature_finds():
+def test_mmvae_objective_matches_quadrature():
     slopes, offsets, stds = {"a": np.array([0.3, -0.1, 0.4]), "b": np.array([0.2, 0.5])}, (0.1, -0.3), (0.5, 0.9)
     mmvae = network(MixtureOfExpertsNetwork, [encoder(slopes[name], offsets[v], stds[v]) for v, name in enumerate(W)])
     x, bounds = np.linspace(-15, 15, 6001), []
@@ -128,7 +125,7 @@ def test_a_mixtures_bound_is_what_quadrature_finds():
     assert abs(mean - np.mean(bounds)) < 4 * error < 0.5
 
 
-def test_a_mixture_places_rows_at_the_mean_of_those_who_are_there():
+def test_mmvae_latents_are_means_over_available_views():
     mmvae = network(MixtureOfExpertsNetwork, [encoder(np.ones(3), 0.0, 0.5), encoder(np.ones(2), 3.0, 0.5)])
     a, b = VIEWS["a"].sum(axis=1), VIEWS["b"].sum(axis=1) + 3
     with torch.no_grad():
@@ -138,7 +135,7 @@ def test_a_mixture_places_rows_at_the_mean_of_those_who_are_there():
 
 
 @pytest.mark.parametrize("method", [MVAE, MMVAE])
-def test_names_of_views_may_be_anything(method):
+def test_view_names_are_arbitrary(method):
     views = {"a.b": VIEWS["a"], "forward": VIEWS["b"]}
     est = method(1, n_hidden=4, max_iter=2, random_state=0).fit(views)
     assert est.predict({"a.b": VIEWS["a"]}, target="forward").shape == (6, 2)
@@ -146,7 +143,7 @@ def test_names_of_views_may_be_anything(method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [MVAE, MMVAE])
-def test_half_an_image_tells_more_of_the_other_half_than_the_mean_does(method):
+def test_predicted_half_image_is_better_than_mean(method):
     views = datasets.load("digits-halves", random_state=0).views
     (left, right) = views
     new = np.random.default_rng(0).permutation(len(views[left]))[:300]

@@ -1,4 +1,4 @@
-"""The variational autoencoder, against the evidence of a linear model and against the paper."""
+"""The variational autoencoder, compared with the evidence of a linear model and with the paper."""
 
 import numpy as np
 import pytest
@@ -23,20 +23,20 @@ def bound_with(expert):
     return expected(lambda draws: network.objective(torch.as_tensor(Y), draws))
 
 
-def test_the_bound_is_the_evidence_where_the_encoder_is_right():
+def test_elbo_equals_evidence_for_exact_posterior():
     mean, error = bound_with(right_expert(W, B, NOISE, prior_precision=1.0))
     assert abs(mean - log_evidence()) < 4 * error < 0.1
 
 
 @pytest.mark.parametrize("wrong", [{"offset": 0.4}, {"std": 0.6}, {"scale": 0.7}])
-def test_the_bound_is_below_the_evidence_where_it_is_not(wrong):
+def test_elbo_is_below_evidence_for_other_posteriors(wrong):
     precision = 1 + W @ W / NOISE
     slope = wrong.get("scale", 1.0) * W / NOISE / precision
     mean, error = bound_with(encoder(slope, -slope @ B + wrong.get("offset", 0.0), wrong.get("std", precision**-0.5)))
     assert mean + 4 * error < log_evidence()
 
 
-def test_training_finds_a_line_and_takes_off_the_noise_around_it():
+def test_training_recovers_line_and_denoises():
     rng = np.random.default_rng(2)
     line = rng.normal(size=(400, 1)) * np.array([2.0, 1.0, -1.0])
     data = line + 0.3 * rng.normal(size=(400, 3))
@@ -45,19 +45,19 @@ def test_training_finds_a_line_and_takes_off_the_noise_around_it():
 
 
 @pytest.mark.parametrize("name", ["n_hidden", "batch_size", "max_iter"])
-def test_wrong_sizes_are_refused(name):
+def test_invalid_sizes_are_rejected(name):
     with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1. Got 0"):
         VAE().set_params(**{name: 0}).fit(np.eye(5))
 
 
-def test_a_wrong_rate_is_refused():
+def test_invalid_learning_rate_is_rejected():
     with pytest.raises(ValueError, match="learning_rate must be a positive number. Got -1"):
         VAE().set_params(learning_rate=-1).fit(np.eye(5))
 
 
 @pytest.mark.slow
-def test_digits_are_as_well_apart_as_in_the_paper():
+def test_accuracy_on_digits_matches_paper():
     data = datasets.load("r-mnist", random_state=0)
     latents = VAE(random_state=0).fit_transform(data.views)
-    papers = 0.6437  # its table of single views
+    papers = 0.6437  # the paper's table of single-view methods
     assert nearest_neighbour_accuracy(latents, data.labels) > papers - 0.05

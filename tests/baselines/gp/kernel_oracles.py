@@ -1,4 +1,4 @@
-"""Kernels entry by entry, in NumPy. Imports nothing of mvlvm."""
+"""Elementwise NumPy kernels as test oracles, independent of mvlvm."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""MV-GPLVM and MV-NGPLVM: the evidence and predictions against SciPy's normal density."""
+"""MV-GPLVM and MV-NGPLVM: evidence and predictions compared with SciPy's normal density."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def log_evidence(Y, K):
     return multivariate_normal(np.zeros(len(K)), K + NOISE * np.eye(len(K))).logpdf(Y.T).sum()
 
 
-def test_the_joint_density_is_that_of_normal_columns_and_of_the_prior(kernel, X):
+def test_log_joint_matches_normal_columns_and_prior(kernel, X):
     rng = np.random.default_rng(1)
     Ys = [rng.normal(size=(9, 4)), rng.normal(size=(9, 3))]
     model = MAPModel(torch.from_numpy(X), [kernel, with_values(TrainableRBF(2))])
@@ -55,7 +55,7 @@ def test_the_joint_density_is_that_of_normal_columns_and_of_the_prior(kernel, X)
     assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
 
 
-def test_predictions_are_the_joint_density_over_that_of_the_training_rows(kernel, X):
+def test_predictive_density_is_ratio_of_joint_densities(kernel, X):
     Y = np.random.default_rng(2).normal(size=(9, 3))
     process = ExactGP(kernel)
     process.raw_noise_variance.data.fill_(raw_positive(NOISE - MIN_NOISE_VARIANCE))
@@ -68,7 +68,7 @@ def test_predictions_are_the_joint_density_over_that_of_the_training_rows(kernel
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_length_scale_that_is_the_same_everywhere_makes_gibbs_a_squared_exponential(X):
+def test_gibbs_kernel_with_constant_lengthscale_is_squared_exponential(X):
     kernel = with_values(TrainableGibbs(2))
     kernel.shrinkage.data.zero_()
     inputs = torch.from_numpy(X)
@@ -76,7 +76,7 @@ def test_a_length_scale_that_is_the_same_everywhere_makes_gibbs_a_squared_expone
 
 
 @pytest.mark.parametrize("method", [MVGPLVM, MVNGPLVM])
-def test_one_view_of_new_rows_is_predicted_from_the_other(method):
+def test_view_of_new_rows_is_predicted_from_other_view(method):
     rng = np.random.default_rng(3)
     t = rng.uniform(-1.5, 1.5, size=(90, 2))
     functions = [rng.normal(size=(2, 6)), rng.normal(size=(2, 5))]
@@ -91,6 +91,6 @@ def test_one_view_of_new_rows_is_predicted_from_the_other(method):
 
 
 @pytest.mark.parametrize("method", [MVGPLVM, MVNGPLVM])
-def test_more_rows_than_can_be_factored_are_refused(method):
+def test_too_many_rows_are_rejected(method):
     with pytest.raises(ValueError, match="takes at most 5000 rows. Got 5001. .*NGMVLVM"):
         method().fit(np.random.default_rng(0).normal(size=(5001, 3)))

@@ -8,7 +8,7 @@ from mvlvm.baselines.gp.gpy_models import _posterior_mean
 from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
 
 GPy = pytest.importorskip("GPy")
-# a few steps are enough here
+# a few steps suffice here
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
 
 
@@ -41,14 +41,14 @@ def test_stored_means_match_predictions_of_gpy(name):
 
 
 @pytest.mark.parametrize("name", ["BGPLVM", "MRD"])
-def test_a_curve_is_rebuilt(name):
+def test_curve_is_reconstructed(name):
     views = views_of_a_curve()
     est = baselines.get(name)(n_components=2, n_inducing=15, max_iter=100, random_state=0).fit(views)
     for view, Y in est.reconstruct().items():
         assert 1 - np.var(Y - views[view]) / np.var(views[view]) > 0.9
 
 
-def test_no_more_inducing_places_than_rows():
+def test_number_of_inducing_points_is_limited_by_rows():
     est = baselines.get("BGPLVM")(n_components=1, n_inducing=50, max_iter=2, random_state=0).fit(views_of_a_curve())
     assert est._means["a"].places.shape == (40, 1)
 

@@ -1,4 +1,4 @@
-"""The sparse process against formulas without whitening, and its bound against the collapsed one."""
+"""Sparse GP compared with formulas without whitening, and its ELBO with the collapsed ELBO."""
 
 import numpy as np
 import pytest
@@ -46,14 +46,14 @@ def kernel_matrices(process, X):
 
 
 def inducing_moments(process, Kzz):
-    """Give mean and covariance of q(u) for every function."""
+    """Return the mean and covariance of q(u) for every function."""
     L = np.linalg.cholesky(Kzz)
     m, R = as_numpy(process.mean, process.factor)
     R = np.broadcast_to(R, (M, U, U))
     return [(L @ m[:, i], L @ R[i] @ R[i].T @ L.T) for i in range(M)]
 
 
-def test_rows_are_as_conditioning_on_inducing_values_says(process, X):
+def test_marginals_match_conditioning_on_inducing_variables(process, X):
     mean, variance = as_numpy(*process(torch.from_numpy(X)))
     variance = np.broadcast_to(variance, (N, M))
     Kzz, Kzx = kernel_matrices(process, X)
@@ -64,7 +64,7 @@ def test_rows_are_as_conditioning_on_inducing_values_says(process, X):
         np.testing.assert_allclose(variance[:, i], expected, rtol=1e-8)
 
 
-def test_the_divergence_is_that_of_two_normals(process, X):
+def test_kl_matches_kl_of_normals(process, X):
     Kzz, _ = kernel_matrices(process, X)
     prior = MultivariateNormal(torch.zeros(U, dtype=torch.float64), torch.from_numpy(Kzz))
     expected = sum(
@@ -82,42 +82,42 @@ def settled_stack(X, Y):
     return stack
 
 
-def bound_at_known_latents(stack, X, Y):
+def elbo_at_fixed_latents(stack, X, Y):
     noise = independent_noise(torch.Generator())
     fit = stack.expected_log_likelihood(torch.from_numpy(X), torch.from_numpy(Y), noise).sum()
     return fit - stack.kl()
 
 
-def test_the_best_bound_is_the_collapsed_one_and_below_the_evidence(X, Y):
+def test_optimal_elbo_equals_collapsed_elbo_and_is_below_evidence(X, Y):
     stack = settled_stack(X, Y)
     Kzz, Kzx = kernel_matrices(stack.last, X)
     Q = Kzx.T @ np.linalg.solve(Kzz, Kzx)
     K = rbf(X, X, VARIANCE, LENGTHSCALE)
     collapsed = multivariate_normal(np.zeros(N), Q + NOISE * np.eye(N)).logpdf(Y.T).sum()
     collapsed -= M * np.trace(K - Q) / (2 * NOISE)
-    bound = bound_at_known_latents(stack, X, Y)
+    bound = elbo_at_fixed_latents(stack, X, Y)
     assert bound.item() == pytest.approx(collapsed, rel=1e-9)
     assert bound.item() < multivariate_normal(np.zeros(N), K + NOISE * np.eye(N)).logpdf(Y.T).sum()
 
 
-def test_at_the_best_bound_there_is_no_slope_left(X, Y):
+def test_gradient_vanishes_at_optimal_posterior(X, Y):
     stack = settled_stack(X, Y)
-    bound_at_known_latents(stack, X, Y).backward()
+    elbo_at_fixed_latents(stack, X, Y).backward()
     for values in (stack.last.mean, stack.last.raw_factor):
         assert values.grad.abs().max() < 1e-8
     assert stack.last.Z.grad.abs().max() > 1e-3
     assert all(torch.isfinite(parameter.grad).all() for parameter in stack.parameters())
 
 
-def test_with_inducing_points_at_all_rows_the_bound_is_the_evidence(X, Y):
+def test_elbo_with_inducing_points_at_all_rows_equals_evidence(X, Y):
     stack = DeepGP(torch.from_numpy(X), M, n_layers=1)
     with_values(stack.last)
     stack.raw_noise_variance.data.fill_(raw_positive(NOISE))
     stack.initialize(torch.from_numpy(X), torch.from_numpy(Y))
     K = rbf(X, X, VARIANCE, LENGTHSCALE)
     evidence = multivariate_normal(np.zeros(N), K + NOISE * np.eye(N)).logpdf(Y.T).sum()
-    # inducing noise j takes at most j I from K: that costs at most j N M / (2 s) by the trace, and by the density
-    # y' ((K - j I + s I)^-1 - (K + s I)^-1) y / 2, which is no more than j |y|^2 / (2 s (s - j))
+    # inducing noise j reduces K by at most j I: this costs at most j N M / (2 s) in the trace term, and in the density
+    # y' ((K - j I + s I)^-1 - (K + s I)^-1) y / 2, which is at most j |y|^2 / (2 s (s - j))
     j = INDUCING_NOISE * VARIANCE
     allowed = j / 2 * (N * M / NOISE + np.square(Y).sum() / (NOISE * (NOISE - j)))
-    assert evidence - allowed < bound_at_known_latents(stack, X, Y).item() <= evidence
+    assert evidence - allowed < elbo_at_fixed_latents(stack, X, Y).item() <= evidence

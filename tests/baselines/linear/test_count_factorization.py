@@ -1,7 +1,4 @@
-"""Latent Dirichlet allocation: shares of topics as scikit-learn finds them, and counts that add up.
-
-Hierarchical Poisson factorisation finds who counts what.
-"""
+"""Latent Dirichlet allocation compared with scikit-learn, and hierarchical Poisson factorisation with hpfrec."""
 
 import numpy as np
 import pytest
@@ -14,23 +11,23 @@ from mvlvm.baselines.linear.count_factorization import GammaFactors, expected_ro
 
 
 def counts_of_two_topics(seed=0):
-    """Rows of which the first half are about the first columns, and the others about the rest."""
+    """Counts of two topics: the first half of the rows uses the first columns, the second half the others."""
     draws = np.random.default_rng(seed)
     rates = np.full((30, 8), 0.5)
     rates[:15, :4] = rates[15:, 4:] = 6.0
     return draws.poisson(rates).astype(float)
 
 
-def test_shares_are_those_of_scikit_learn():
+def test_topic_proportions_match_scikit_learn():
     counts = counts_of_two_topics()
     counts[3] = 0.0
     model = LatentDirichletAllocation(3, max_doc_update_iter=5000, mean_change_tol=1e-9, random_state=0).fit(counts)
     shares = topic_proportions(counts, model.components_, model.doc_topic_prior_)
-    # both stop once parameters move by a millionth of themselves or less
+    # both stop at a relative change of at most 1e-6
     np.testing.assert_allclose(shares, model.transform(counts), atol=1e-4)
 
 
-def test_topics_are_found_and_rows_keep_their_totals():
+def test_topics_are_recovered_and_rows_keep_their_totals():
     counts = counts_of_two_topics()
     views = {"a": counts[:, :3], "b": counts[:, 3:]}
     est = baselines.get("latent Dirichlet allocation")(n_components=2, random_state=0).fit(views)
@@ -48,7 +45,7 @@ pytest.importorskip("hpfrec")
 HPF = baselines.get("HPF")
 
 
-def test_rows_that_count_the_same_columns_share_a_factor():
+def test_rows_with_counts_in_same_columns_share_factor():
     counts = counts_of_two_topics()
     views = {"a": counts[:, :3], "b": counts[:, 3:]}
     est = HPF(n_components=2, random_state=1).fit(views)
@@ -58,16 +55,16 @@ def test_rows_that_count_the_same_columns_share_a_factor():
     assert (est.embedding_ > 0).all()
 
 
-def test_rebuilt_counts_are_the_rates_that_made_them():
+def test_reconstructed_counts_approximate_rates():
     counts = counts_of_two_topics()
     rebuilt = HPF(n_components=2, random_state=1).fit(counts).reconstruct()
     rates = np.full((30, 8), 0.5)
     rates[:15, :4] = rates[15:, 4:] = 6.0
-    # nearer to the rates than the counts are
+    # closer to the rates than the counts are
     assert np.linalg.norm(rebuilt - rates) < np.linalg.norm(counts - rates)
 
 
-def test_rows_without_counts_are_validated():
+def test_rows_without_counts_are_accepted():
     counts = counts_of_two_topics()
     counts[4] = 0.0
     embedding = HPF(n_components=2, random_state=0).fit_transform(counts)
@@ -75,14 +72,14 @@ def test_rows_without_counts_are_validated():
     assert embedding[4].sum() < embedding[np.arange(30) != 4].sum(1).min()
 
 
-def test_seed_zero_is_a_seed():
+def test_seed_zero_is_reproducible():
     counts = counts_of_two_topics()
     first, second = (HPF(max_iter=2, random_state=0).fit_transform(counts) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
-def test_new_rows_are_where_hpfrec_puts_them():
-    """Its training rows come to rest at the factors that rows get when columns are as they are."""
+def test_hpf_transform_matches_hpfrec():
+    """hpfrec's training rows converge to the row factors given the column factors."""
     hpfrec = pytest.importorskip("hpfrec")
     counts = counts_of_two_topics()
     model = hpfrec.HPF(k=2, maxiter=2000, random_seed=1, ncores=1, use_float=False, verbose=False, reindex=False)
@@ -91,8 +88,8 @@ def test_new_rows_are_where_hpfrec_puts_them():
     np.testing.assert_allclose(expected_row_factors(counts, columns, 0.3), model.Theta, rtol=1e-4)
 
 
-def test_one_factor_is_at_the_mean_of_its_posterior():
-    """With known columns, a row's counts are Poisson with one rate, whose prior is a mixture of gammas."""
+def test_single_factor_matches_posterior_mean():
+    """With fixed column factors, the counts of a row are Poisson with one rate, whose prior is a mixture of gammas."""
     counts, beta, a = np.array([[3.0, 9.0]]), np.array([[1.0], [2.5]]), 0.3
     certain = GammaFactors(1e8 * beta, np.full((2, 1), 1e8))
 
@@ -105,11 +102,11 @@ def test_one_factor_is_at_the_mean_of_its_posterior():
     grid = np.linspace(0.5, 10, 400)
     weights = np.array([joint(theta) for theta in grid])
     expected = (grid * weights).sum() / weights.sum()
-    # q takes the activity for independent of the factor, which moves the mean a little
+    # q treats activity and factor as independent, which shifts the mean slightly
     assert expected_row_factors(counts, certain, a)[0, 0] == pytest.approx(expected, rel=0.02)
 
 
-def test_a_row_does_not_depend_on_others_and_fits_as_in_training():
+def test_transform_is_independent_per_row_and_recovers_training_latents():
     counts = counts_of_two_topics()
     est = HPF(n_components=2, random_state=1).fit(counts)
     np.testing.assert_allclose(est.transform(counts), est.embedding_)

@@ -1,4 +1,4 @@
-"""Factor models: rows are where their posterior says, and factors are found."""
+"""Factor analysis: posterior means of factors, and recovery of factors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from mvlvm import ViewError, baselines
 from mvlvm.baselines.linear.factor_analysis import Loadings, expected_factors
 
-# a few rounds are enough here
+# a few iterations suffice here
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ConvergenceWarning")
 
 
@@ -16,7 +16,7 @@ def some_loadings(draws, n_columns, variances):
 
 
 def conditional_mean(y, loadings):
-    """Give E[x | y] of one row by the joint normal of x and y, with covariances of the size of y.
+    """Return E[x | y] of one row from the joint normal of x and y, with the full covariance of y.
 
     Uncertain weights add a precision to the prior, E[w w'] = w w' + diag(v).
     """
@@ -28,7 +28,7 @@ def conditional_mean(y, loadings):
 
 
 @pytest.mark.parametrize("variances", [0.0, 0.3])
-def test_rows_are_at_the_conditional_mean_of_a_joint_normal(variances):
+def test_expected_factors_match_conditional_mean(variances):
     draws = np.random.default_rng(0)
     loadings = {"a": some_loadings(draws, 5, variances), "b": some_loadings(draws, 3, variances)}
     views = {"a": draws.normal(size=(6, 5)), "b": draws.normal(size=(6, 3))}
@@ -44,7 +44,7 @@ def test_rows_are_at_the_conditional_mean_of_a_joint_normal(variances):
 
 
 def views_of_one_factor(seed=0, n_rows=80):
-    """Two views that share one factor; the first has one for itself."""
+    """Two views that share one factor; the first has an additional private factor."""
     draws = np.random.default_rng(seed)
     shared, private = draws.normal(size=(2, n_rows, 1))
     a = shared @ draws.normal(size=(1, 20)) + private @ draws.normal(size=(1, 20))
@@ -53,7 +53,7 @@ def views_of_one_factor(seed=0, n_rows=80):
 
 
 def share_explained(truth, X):
-    """Give the R² of a regression of the truth on latents."""
+    """Return the R² of a regression of the truth on the latents."""
     design = np.column_stack([X, np.ones(len(X))])
     residual = truth - design @ np.linalg.lstsq(design, truth)[0]
     return 1 - residual.var() / truth.var()
@@ -63,29 +63,29 @@ METHODS = [("MOFA", "mofapy2", {"max_iter": 200}), ("GFA", "cca_zoo", {"max_iter
 
 
 @pytest.mark.parametrize(("name", "package", "parameters"), METHODS)
-def test_the_shared_factor_is_found_and_predicts_the_other_view(name, package, parameters):
+def test_shared_factor_is_recovered_and_predicts_other_view(name, package, parameters):
     pytest.importorskip(package)
     views, truth = views_of_one_factor()
     train, test = ({view: Y[rows] for view, Y in views.items()} for rows in (slice(60), slice(60, None)))
     est = baselines.get(name)(n_components=2, random_state=0, **parameters).fit(train)
     assert share_explained(truth[:60], est.embedding_) > 0.95
-    # noise is a hundredth of the signal's variance; the prior and 60 rows leave some more
+    # noise is a hundredth of the signal's variance; the prior and the 60 rows add some error
     predicted = est.predict({"a": test["a"]}, target="b")
     assert 1 - np.var(predicted - test["b"]) / np.var(test["b"]) > 0.9
     rebuilt = est.reconstruct()
     assert all(1 - np.var(rebuilt[view] - Y) / np.var(Y) > 0.95 for view, Y in train.items())
 
 
-def test_mofas_own_rows_are_where_new_rows_would_be():
+def test_mofa_transform_recovers_training_latents():
     pytest.importorskip("mofapy2")
     views, _ = views_of_one_factor()
     est = baselines.get("MOFA")(n_components=2, max_iter=1000, random_state=0).fit(views)
     placed = est.transform(views)
-    # mofapy2 ends when its bound is flat, and its weights were updated after its factors
+    # mofapy2 stops when its ELBO has converged, and updates its weights after its factors
     assert np.linalg.norm(placed - est.embedding_) < 0.05 * np.linalg.norm(est.embedding_)
 
 
-def test_mofa_takes_gaps_in_training_and_in_new_rows():
+def test_mofa_supports_missing_entries_in_training_and_new_rows():
     pytest.importorskip("mofapy2")
     views, truth = views_of_one_factor()
     views["a"][:10, :5] = np.nan
@@ -96,11 +96,11 @@ def test_mofa_takes_gaps_in_training_and_in_new_rows():
     assert np.isfinite(est.reconstruct()["b"]).all()
 
 
-def test_gfa_places_rows_as_cca_zoo_does():
+def test_gfa_latents_match_cca_zoo():
     probabilistic = pytest.importorskip("cca_zoo.probabilistic")
     views, _ = views_of_one_factor()
     est = baselines.get("GFA")(n_components=2, max_iter=20, random_state=0).fit(views)
-    # with its columns centred and scaled, which is known to be undone
+    # with centred and scaled columns
     scaled = {name: scaling.apply(views[name]) for name, scaling in est._validated.scalings.items()}
     model = probabilistic.GFA(2, max_iter=20, drop_k=False, n_posterior_samples=100, random_state=0)
     with pytest.warns(match="converge"):
@@ -110,6 +110,6 @@ def test_gfa_places_rows_as_cca_zoo_does():
     np.testing.assert_allclose(est.transform({"a": views["a"]}), alone, rtol=1e-8, atol=1e-10)
 
 
-def test_one_view_is_too_few_for_groups():
+def test_gfa_rejects_single_view():
     with pytest.raises(ViewError, match="GFA needs at least 2 views"):
         baselines.get("GFA")().fit(np.eye(4))

@@ -1,9 +1,4 @@
-"""Principal components against a singular value decomposition.
-
-Linear discriminant analysis against Fisher's formula.
-
-Canonical correlations against singular values.
-"""
+"""PCA compared with a singular value decomposition, LDA with Fisher's formula, and MCCA with singular values."""
 
 import numpy as np
 import pytest
@@ -16,9 +11,9 @@ def standardised(Y):
     return (Y - Y.mean(0)) / Y.std(0)
 
 
-def test_components_are_singular_vectors_of_views_with_the_same_say():
+def test_pca_components_are_singular_vectors_of_equally_scaled_views():
     draws = np.random.default_rng(0)
-    # columns of very different spread, which are standardised one by one
+    # columns of very different scale, which are standardised separately
     views = {"a": draws.normal(size=(40, 3)) * [1, 20, 300], "b": draws.normal(size=(40, 6)) * 10.0 ** np.arange(6)}
     # a has half the columns of b, and the same total variance
     joined = np.hstack([standardised(views["a"]) * np.sqrt(2), standardised(views["b"])])
@@ -36,13 +31,13 @@ LDA = baselines.get("linear discriminant analysis")
 
 
 def shifted_classes(n_classes, seed=0):
-    """Give classes whose means are more than eight standard deviations apart, however columns are mixed."""
+    """Return classes whose means are more than eight standard deviations apart in any linear combination of columns."""
     draws = np.random.default_rng(seed)
     labels = np.arange(60) % n_classes
     return (draws.normal(size=(60, 4)) + 6 * np.eye(4)[labels]) @ draws.normal(size=(4, 4)), labels
 
 
-def test_two_classes_are_seen_along_fishers_direction():
+def test_lda_of_two_classes_is_fisher_direction():
     Y, labels = shifted_classes(2)
     means = np.array([Y[labels == c].mean(0) for c in (0, 1)])
     within = sum(np.cov(Y[labels == c].T) for c in (0, 1))
@@ -51,7 +46,7 @@ def test_two_classes_are_seen_along_fishers_direction():
     assert abs(np.corrcoef(scores[:, 0], expected)[0, 1]) == pytest.approx(1, abs=1e-9)
 
 
-def test_shifted_classes_are_far_apart_for_new_rows_too():
+def test_lda_separates_classes_of_new_rows():
     Y, labels = shifted_classes(3)
     est = LDA(n_components=2).fit(Y, labels.astype(str))
     np.testing.assert_allclose(est.transform(Y), est.embedding_)
@@ -60,7 +55,7 @@ def test_shifted_classes_are_far_apart_for_new_rows_too():
     assert (nearest == labels).all()
 
 
-def test_one_component_of_three_classes_is_the_one_that_separates_most():
+def test_single_lda_component_separates_classes_best():
     Y, labels = shifted_classes(3)
     one, two = (LDA(n_components=D).fit_transform(Y, labels) for D in (1, 2))
     between = [np.var([two[labels == c, d].mean() for c in range(3)]) for d in range(2)]
@@ -68,13 +63,13 @@ def test_one_component_of_three_classes_is_the_one_that_separates_most():
     np.testing.assert_allclose(one[:, 0], two[:, 0])
 
 
-def test_it_says_how_many_components_there_can_be():
+def test_too_many_lda_components_are_rejected():
     Y, labels = shifted_classes(2)
     with pytest.raises(ValueError, match="Got n_components=2 for 2 classes and 4 columns, which allow 1"):
         LDA(n_components=2).fit(Y, labels)
 
 
-def test_classes_must_be_given_one_per_row():
+def test_one_class_label_per_row_is_required():
     Y, labels = shifted_classes(3)
     with pytest.raises(ValueError, match="needs y, one class label per row"):
         LDA().fit(Y)
@@ -82,10 +77,12 @@ def test_classes_must_be_given_one_per_row():
         LDA().fit(Y, labels[1:])
 
 
-def test_classes_in_a_line_have_one_direction():
+def test_collinear_class_means_allow_one_component():
     draws = np.random.default_rng(0)
     labels = np.arange(60) % 3
-    within = np.repeat(draws.normal(size=(20, 4)), 3, axis=0)  # the same in all classes, so that only the shift is left
+    within = np.repeat(
+        draws.normal(size=(20, 4)), 3, axis=0
+    )  # identical in all classes, so that they differ only by the shift
     with pytest.raises(ValueError, match=r"differ along 1 direction\(s\) only. Got n_components=2"):
         LDA(n_components=2).fit(within + 3.0 * labels[:, None] * [1, 0, 0, 0], labels)
 
@@ -95,11 +92,11 @@ MCCA = baselines.get("MCCA")
 
 
 def basis(Y):
-    """Give an orthonormal basis of the columns, centred."""
+    """Return an orthonormal basis of the centred columns."""
     return np.linalg.qr(Y - Y.mean(0))[0]
 
 
-def test_scores_of_two_views_correlate_as_canonical_correlations_do():
+def test_mcca_scores_have_canonical_correlations():
     draws = np.random.default_rng(0)
     Y = draws.normal(size=(100, 7)) @ draws.normal(size=(7, 7))
     views = {"a": Y[:, :3], "b": Y[:, 3:] + draws.normal(size=(100, 4))}
@@ -107,12 +104,12 @@ def test_scores_of_two_views_correlate_as_canonical_correlations_do():
     est = MCCA(n_components=2).fit(views)
     a, b = (est.transform({name: views[name]}) for name in ("a", "b"))
     correlations = [np.corrcoef(a[:, d], b[:, d])[0, 1] for d in range(2)]
-    # cca-zoo lifts small eigenvalues by a millionth of the largest
+    # cca-zoo adds 1e-6 of the largest eigenvalue to small ones
     np.testing.assert_allclose(correlations, expected[:2], atol=1e-4)
     np.testing.assert_allclose(est.embedding_, (a + b) / 2)
 
 
-def test_the_factor_that_views_share_comes_first_and_predicts():
+def test_mcca_recovers_shared_factor_first_and_predicts():
     views, truth = views_of_one_factor()
     est = MCCA(n_components=1, shrinkage=0.1, random_state=0).fit(views)
     assert share_explained(truth, est.embedding_) > 0.95
@@ -120,7 +117,7 @@ def test_the_factor_that_views_share_comes_first_and_predicts():
     assert 1 - np.var(predicted - views["b"]) / np.var(views["b"]) > 0.9
 
 
-def test_views_are_rebuilt_by_least_squares():
+def test_mcca_reconstructs_views_by_least_squares():
     views, _ = views_of_one_factor()
     est = MCCA(n_components=2).fit(views)
     design = np.column_stack([est.embedding_, np.ones(80)])

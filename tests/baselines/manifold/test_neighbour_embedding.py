@@ -1,4 +1,4 @@
-"""Maps keep neighbours together."""
+"""Manifold learning preserves neighbourhoods."""
 
 import warnings
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ def three_clusters(seed=0):
     ("Isomap", {}), ("t-SNE", {"perplexity": 10.0, "max_iter": 500}),
     pytest.param("UMAP", {"max_iter": 100}, marks=pytest.mark.xdist_group("umap")),
 ])  # fmt: skip
-def test_the_nearest_row_on_the_map_is_of_the_same_cluster(name, parameters):
+def test_nearest_row_in_embedding_belongs_to_same_cluster(name, parameters):
     if name == "UMAP":
         pytest.importorskip("umap")
     views, labels = three_clusters()
@@ -33,8 +33,8 @@ def test_the_nearest_row_on_the_map_is_of_the_same_cluster(name, parameters):
     assert (labels[distances.argmin(1)] == labels).all()
 
 
-def test_umap_leaves_the_threads_of_others_alone(monkeypatch):
-    """Its compiler sets them once, when it is first used in a process; a stand-in does so every time."""
+def test_umap_preserves_number_of_torch_threads(monkeypatch):
+    """Numba sets the number once, on first use in a process; the stub does so every time."""
 
     class Threading:
         def __init__(self, **parameters):
@@ -49,7 +49,7 @@ def test_umap_leaves_the_threads_of_others_alone(monkeypatch):
     assert torch.get_num_threads() == before
 
 
-def test_isomap_with_everyone_a_neighbour_is_principal_components():
+def test_isomap_with_complete_graph_is_pca():
     Y = np.random.default_rng(0).normal(size=(30, 5)) * [5, 3, 1, 1, 1]
     U, s, _ = np.linalg.svd((Y - Y.mean(0)) / Y.std(0), full_matrices=False)
     X = baselines.get("Isomap")(n_components=2, n_neighbors=29, random_state=0).fit_transform(Y)
@@ -58,7 +58,7 @@ def test_isomap_with_everyone_a_neighbour_is_principal_components():
     np.testing.assert_allclose(np.linalg.norm(X, axis=0), s[:2])
 
 
-def test_isomap_places_new_rows_as_scikit_learn_does():
+def test_isomap_transform_matches_scikit_learn():
     views, _ = three_clusters()
     Y = np.hstack(list(views.values()))
     train, new = Y[::2], Y[1::2]
@@ -66,12 +66,12 @@ def test_isomap_places_new_rows_as_scikit_learn_does():
     np.testing.assert_allclose(est.transform(train), est.embedding_, atol=1e-8)
     (scaling,) = est._validated.scalings.values()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it joins parts of a graph
+        warnings.simplefilter("ignore")  # it joins the components of a graph
         model = sklearn.manifold.Isomap(n_components=3, n_neighbors=4).fit(scaling.apply(train))
     np.testing.assert_allclose(est.transform(new), model.transform(scaling.apply(new)), atol=1e-8)
 
 
-def test_t_sne_has_four_dimensions_if_asked():
+def test_t_sne_supports_four_dimensions():
     views, _ = three_clusters()
     X = baselines.get("t-SNE")(n_components=4, max_iter=250, random_state=0).fit_transform(views)
     assert np.linalg.matrix_rank(X) == 4
@@ -84,7 +84,7 @@ def test_t_sne_has_four_dimensions_if_asked():
     ("t-SNE", {"learning_rate": "fast"}, "learning_rate must be a positive number"),
     ("UMAP", {"n_neighbors": 1}, "n_neighbors must be an integer of at least 2"),
 ])  # fmt: skip
-def test_wrong_parameters_are_refused(name, parameters, message):
+def test_invalid_parameters_are_rejected(name, parameters, message):
     if name == "UMAP":
         pytest.importorskip("umap")
     with pytest.raises(ValueError, match=message):

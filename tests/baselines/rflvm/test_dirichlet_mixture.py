@@ -1,4 +1,4 @@
-"""Every conditional of the mixture against SciPy, or against all cases counted."""
+"""Conditionals of the mixture compared with SciPy, or with full enumeration."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ W = np.array([[0.1, 0.4], [0.3, -0.2], [2.0, 1.5], [-1.0, 0.7]])
 
 
 def textbook_posterior(points):
-    """Give the parameters as in Murphy, Machine learning, section 4.6.3: scatter about the mean, and a shrunk mean."""
+    """Return the parameters as in Murphy, Machine learning, section 4.6.3."""
     n, centre = len(points), points.mean(axis=0)
     away = centre - PRIOR.mean
     scatter = sum(np.outer(w - centre, w - centre) for w in points)
@@ -31,7 +31,7 @@ def textbook_posterior(points):
 
 
 def log_marginal(points):
-    """Give log p(points of one component), by its closed form with multivariate gamma functions."""
+    """Return log p(points of one component) in closed form, with multivariate gamma functions."""
     if not len(points):
         return 0.0
     n, D = points.shape
@@ -42,7 +42,7 @@ def log_marginal(points):
 
 
 def log_joint(labels, alpha):
-    """Give log p(z, W | alpha): the Chinese restaurant's alpha^K prod (n_k - 1)! and the components' marginals."""
+    """Return log p(z, W | alpha): the Chinese restaurant prior alpha^K prod (n_k - 1)! and the component marginals."""
     total = 0.0
     for k in np.unique(labels):
         points = W[labels == k]
@@ -50,7 +50,7 @@ def log_joint(labels, alpha):
     return total
 
 
-def test_a_components_posterior_is_that_of_the_textbook():
+def test_component_posterior_matches_textbook():
     members = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
     found = posterior(W, members, PRIOR)
     for k, rows in enumerate(members.astype(bool)):
@@ -58,13 +58,13 @@ def test_a_components_posterior_is_that_of_the_textbook():
             np.testing.assert_allclose(ours[k], theirs, rtol=1e-12)
 
 
-def test_without_points_the_posterior_is_the_prior():
+def test_posterior_without_points_is_prior():
     found = posterior(W, np.zeros((1, 4)), PRIOR)
     for ours, prior in zip(found, PRIOR, strict=True):
         np.testing.assert_allclose(ours[0], prior, rtol=1e-12)
 
 
-def test_the_predictive_density_is_a_student_t():
+def test_predictive_density_is_student_t():
     w = np.array([0.7, 0.9])
     known = posterior(W, np.array([[1.0, 1.0, 1.0, 0.0]]), PRIOR)
     mean, kappa, nu, scale = textbook_posterior(W[:3])
@@ -87,7 +87,7 @@ def test_label_probabilities_are_ratios_of_joint_densities(labels, p):
     np.testing.assert_allclose(probabilities, special.softmax(cases), rtol=1e-9)
 
 
-def test_labels_visit_partitions_as_often_as_their_posterior_says():
+def test_frequencies_of_partitions_match_posterior():
     rng, alpha, n_draws = np.random.default_rng(0), 0.8, 1500
     partitions = sorted({canonical(z) for z in np.ndindex(4, 4, 4, 4)})
     assert len(partitions) == 15
@@ -101,18 +101,18 @@ def test_labels_visit_partitions_as_often_as_their_posterior_says():
         together.append([labels[0] == labels[1], labels[2] == labels[3], labels.max() == 0])
     expected = [sum(p for z, p in share.items() if holds(z)) for holds in
                 (lambda z: z[0] == z[1], lambda z: z[2] == z[3], lambda z: max(z) == 0)]  # fmt: skip
-    batches = np.reshape(together, (50, -1, 3)).mean(axis=1)  # of 30 sweeps each, which are nearly independent
+    batches = np.reshape(together, (50, -1, 3)).mean(axis=1)  # nearly independent batches of 30 sweeps
     errors = batches.std(axis=0) / np.sqrt(len(batches))
     assert np.abs((batches.mean(axis=0) - expected) / errors).max() < STANDARD_ERRORS
 
 
 def canonical(labels):
-    """Name components in the order in which they are first met."""
+    """Relabel components in order of first occurrence."""
     seen = {}
     return tuple(seen.setdefault(label, len(seen)) for label in labels)
 
 
-def test_components_have_the_moments_of_their_posterior():
+def test_component_samples_have_posterior_moments():
     rng, n_draws = np.random.default_rng(0), 2000
     labels = np.array([0, 0, 1, 0])
     draws = [draw_components(W, labels, PRIOR, rng) for _ in range(n_draws)]
@@ -126,7 +126,7 @@ def test_components_have_the_moments_of_their_posterior():
         assert np.abs((found.mean(axis=0) - expected) / errors).max() < STANDARD_ERRORS
 
 
-def test_the_concentration_has_the_mean_of_its_posterior():
+def test_concentration_samples_have_posterior_mean():
     # p(alpha | K, P) is proportional to Gamma(alpha) alpha^K Gamma(alpha) / Gamma(alpha + P), by quadrature
     prior, n_components, n_points, n_draws = GammaPrior(2.0, 1.5), 3, 10, 20_000
 

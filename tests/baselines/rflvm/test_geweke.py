@@ -1,8 +1,9 @@
-"""The sampler as a whole: what it leaves alone is the joint distribution of data and unknowns.
+"""Geweke's joint distribution test: the sampler preserves the joint distribution of data and unknowns.
 
-Geweke. Getting it right: joint distribution tests of posterior simulators. JASA 2004. Draws from the prior, with data
-drawn given them, must look like those of a chain that takes turns between the sampler and new data. Chains start at
-draws from the prior and are independent of each other, so that no autocorrelation has to be estimated.
+Geweke. Getting it right: joint distribution tests of posterior simulators. JASA 2004. Samples
+from the prior, with data drawn given them, must have the same distribution as those of a chain that alternates between
+the sampler and new data. Chains are initialised with prior samples and independent of each other, so that no
+autocorrelation has to be estimated.
 """
 
 import numpy as np
@@ -42,7 +43,7 @@ def signal(X, view):
 
 
 def misfit(X, view, Y):
-    """Give the mean of y' (K + s I)^-1 y over columns: how well the points suit the data, whatever the weights are."""
+    """Return the mean of y' (K + s I)^-1 y over columns: the fit of the points with the weights integrated out."""
     K = np.cos((X[:, None] - X[None]) @ view.points.T).mean(axis=2)
     return np.einsum("nm,nm->", Y, np.linalg.solve(K + view.noise_variance * np.eye(N), Y)) / Y.size
 
@@ -53,7 +54,7 @@ def data(X, views, rng):
 
 
 def looked_at(X, views, Ys):
-    """Give functions of everything there is, which grow slowly where tails are long."""
+    """Return test functions of all variables, which grow slowly for heavy tails."""
     first, second = views
     labels = first.mixture.labels
     return [
@@ -106,14 +107,14 @@ def z_scores(seed, n_chains):
     return (both[1].mean(axis=0) - both[0].mean(axis=0)) / error
 
 
-@pytest.mark.usefixtures("no_type_checks")  # they would take most of the time
-def test_the_sampler_leaves_the_joint_distribution_as_it_is():
+@pytest.mark.usefixtures("no_type_checks")  # they would dominate the run time
+def test_sampler_preserves_joint_distribution():
     assert np.abs(z_scores(0, CHAINS)).max() < STANDARD_ERRORS
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_type_checks")
-def test_the_sampler_leaves_the_joint_distribution_as_it_is_in_many_chains():
+def test_sampler_preserves_joint_distribution_in_many_chains():
     assert np.abs(z_scores(1, 10 * CHAINS)).max() < STANDARD_ERRORS
 
 
@@ -166,7 +167,7 @@ MISTAKES = {
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_type_checks")
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_in_any_conditional_is_found(monkeypatch, name):
+def test_error_in_any_conditional_is_detected(monkeypatch, name):
     module, mistaken = MISTAKES[name]
     monkeypatch.setattr(module, name, mistaken)
     assert np.abs(z_scores(0, CHAINS)).max() > STANDARD_ERRORS

@@ -1,6 +1,6 @@
-"""Every conditional of the sampler against NumPy and SciPy.
+"""Conditionals of the Gibbs sampler compared with NumPy and SciPy.
 
-Slice sampling of rows leaves their posterior as it is.
+Elliptical slice sampling leaves the posterior invariant.
 """
 
 import numpy as np
@@ -34,12 +34,12 @@ def test_features_are_cosines_and_sines_of_unit_norm(rng):
     Phi = features(X, W)
     expected = [[f(w @ x) / np.sqrt(3) for f in (np.cos, np.sin) for w in W] for x in X]
     np.testing.assert_allclose(Phi, expected, rtol=1e-12)
-    # their products are the kernel that the points stand for
+    # their inner products are the kernel with these spectral points
     kernel = np.mean([np.cos((X[:, None] - X[None]) @ w) for w in W], axis=0)
     np.testing.assert_allclose(Phi @ Phi.T, kernel, atol=1e-12)
 
 
-def test_differences_of_evidence_are_those_of_the_gaussian_marginal(rng):
+def test_differences_of_log_evidence_match_gaussian_marginal(rng):
     Y, s = rng.standard_normal((6, 3)), 0.3
     Phis = [features(rng.standard_normal((6, 2)), rng.standard_normal((2, 2))) for _ in range(2)]
     ours = [log_evidence(sufficient_statistics(Y, Phi), s) for Phi in Phis]
@@ -47,7 +47,7 @@ def test_differences_of_evidence_are_those_of_the_gaussian_marginal(rng):
     np.testing.assert_allclose(ours[1] - ours[0], exact[1] - exact[0], rtol=1e-10)
 
 
-def test_weights_have_the_posterior_of_bayesian_regression(rng):
+def test_weight_samples_match_bayesian_regression(rng):
     X, W, Y, s = rng.standard_normal((7, 2)), rng.standard_normal((2, 2)), rng.standard_normal((7, 2)), 0.4
     Phi = features(X, W)
     precision = np.eye(4) + Phi.T @ Phi / s
@@ -62,7 +62,7 @@ def test_weights_have_the_posterior_of_bayesian_regression(rng):
         assert np.abs((found.mean(axis=0) - exact) / errors).max() < STANDARD_ERRORS
 
 
-def test_the_noise_variance_is_inverse_gamma(rng):
+def test_noise_variance_samples_are_inverse_gamma(rng):
     residual, prior = rng.standard_normal((4, 3)), GammaPrior(2.0, 0.7)
     exact = stats.invgamma(2.0 + 12 / 2, scale=0.7 + (residual**2).sum() / 2)
     draws = np.array([draw_noise(residual, prior, rng) for _ in range(5000)])
@@ -70,7 +70,7 @@ def test_the_noise_variance_is_inverse_gamma(rng):
     assert stats.kstest(draws, exact.cdf).pvalue > 1e-4
 
 
-def test_a_spectral_point_has_its_posterior_under_its_component(rng):
+def test_spectral_point_samples_match_posterior(rng):
     # one point in one dimension: the posterior by quadrature
     X, s = np.linspace(-1.5, 1.5, 5)[:, None], 0.3
     Y = np.sin(2 * X) + 0.3 * rng.standard_normal((5, 1))
@@ -89,18 +89,18 @@ def test_a_spectral_point_has_its_posterior_under_its_component(rng):
     batches = np.reshape(found, (60, -1, 2)).mean(axis=1)
     errors = batches.std(axis=0) / np.sqrt(len(batches))
     assert np.abs((batches.mean(axis=0) - [mean / total, square / total]) / errors).max() < STANDARD_ERRORS
-    assert abs(mean / total - 0.5) > 0.2  # or else the data would not have been needed
+    assert abs(mean / total - 0.5) > 0.2  # otherwise the data would not be informative
 
 
-def test_a_point_is_proposed_from_its_own_component(rng):
+def test_proposals_are_drawn_from_mixture_component(rng):
     # without data every proposal is accepted
     mixture = MixtureSample(np.array([1, 0, 1]), np.array([[-5.0], [5.0]]), np.full((2, 1, 1), 0.01), 1.0)
     W = draw_points(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((3, 1)), mixture, 1.0, rng)
     np.testing.assert_allclose(W[:, 0], [5, -5, 5], atol=0.5)
 
 
-def test_latents_have_their_posterior_under_all_views(rng):
-    # many rows alike, in one dimension: the posterior by quadrature
+def test_latent_samples_match_posterior_given_all_views(rng):
+    # many identical rows in one dimension: the posterior by quadrature
     n_rows = 4000
     one = MixtureSample(np.zeros(2, dtype=int), np.zeros((1, 1)), np.ones((1, 1, 1)), 1.0)
     views = [
@@ -125,11 +125,11 @@ def test_latents_have_their_posterior_under_all_views(rng):
     assert np.abs((found.mean(axis=0) - [mean / total, square / total]) / errors).max() < STANDARD_ERRORS
 
 
-# Exceeded by chance once in 16,000 comparisons.
+# Exceeded by chance in one of 16,000 comparisons.
 N = 4000
 
 
-def test_rows_of_a_gaussian_posterior_keep_its_mean_and_covariance():
+def test_elliptical_slice_step_preserves_gaussian_posterior():
     # x ~ N(0, I) and y | x ~ N(H x, s I), so that x | y ~ N(C H' y / s, C) with C = (I + H' H / s)^-1
     rng = np.random.default_rng(0)
     H, s = np.array([[1.0, 0.5], [0.0, 2.0], [0.3, -1.0]]), 0.5
@@ -149,8 +149,8 @@ def test_rows_of_a_gaussian_posterior_keep_its_mean_and_covariance():
     assert np.abs(products.mean(axis=0) / errors).max() < STANDARD_ERRORS
 
 
-def test_rows_find_a_posterior_that_is_not_gaussian():
-    # p(x) is proportional to N(x; 0, 1) for x > 0.7 and is nothing elsewhere
+def test_elliptical_slice_samples_non_gaussian_posterior():
+    # p(x) is proportional to N(x; 0, 1) for x > 0.7 and zero elsewhere
     rng = np.random.default_rng(1)
     X = np.full((N, 1), 2.5)
     for _ in range(30):
@@ -158,17 +158,17 @@ def test_rows_find_a_posterior_that_is_not_gaussian():
     assert stats.kstest(X[:, 0], stats.truncnorm(0.7, np.inf).cdf).pvalue > 1e-4
 
 
-def test_every_row_moves_by_its_own_likelihood():
+def test_rows_use_their_respective_likelihoods():
     rng = np.random.default_rng(2)
     wanted = np.array([[-2.0], [0.0], [3.0]])
     X = np.zeros((3, 1))
     for _ in range(50):
         X = elliptical_slice_step(X, lambda tried, rows: -1e4 * ((tried - wanted[rows]) ** 2).sum(axis=1), rng)
-    # standard deviations of 1 / sqrt(2e4 + 1) around 2e4 / (2e4 + 1) of what is wanted
+    # standard deviations of 1 / sqrt(2e4 + 1) around 2e4 / (2e4 + 1) times the target
     np.testing.assert_allclose(X, wanted, atol=STANDARD_ERRORS * 0.0071 + 3 / 2e4)
 
 
-def test_a_row_that_no_other_place_suits_stays():
+def test_row_keeps_value_if_no_proposal_is_accepted():
     X = np.array([[0.4, -0.2]])
     before = np.array([0.0])
     calls = []

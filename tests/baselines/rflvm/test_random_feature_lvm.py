@@ -1,4 +1,4 @@
-"""The estimators around the sampler: averages, new rows, and curves that are found again."""
+"""RFLVM estimators: averaging of samples, latents of new rows, and recovery of curves."""
 
 import numpy as np
 import pytest
@@ -25,20 +25,20 @@ def fitted_views(rng, widths=(4, 3)):
     return [RandomFeatureView(rng.standard_normal((5, 2)), rng.standard_normal((10, M)), np.array(0.1)) for M in widths]
 
 
-def test_the_average_does_not_depend_on_how_draws_are_turned(rng):
+def test_aligned_mean_is_invariant_to_rotations_of_samples(rng):
     X = rng.standard_normal((20, 3))
     turned = [X @ stats.ortho_group.rvs(3, random_state=i) for i in range(4)]
     np.testing.assert_allclose(aligned_mean([*turned, X]), X, atol=1e-12)
 
 
-def test_the_average_of_noisy_draws_is_nearer_to_the_truth_than_each(rng):
+def test_aligned_mean_of_noisy_samples_is_closer_to_truth(rng):
     X = rng.standard_normal((50, 2))
     draws = [X + 0.3 * rng.standard_normal(X.shape) for _ in range(40)]
-    # an average over 40 draws has an error of at most 0.3 / sqrt(40), but for the turn to the last
+    # the mean of 40 samples has an error of at most 0.3 / sqrt(40), apart from the rotation to the last one
     assert np.abs(aligned_mean([*draws, X]) - X).std() < 0.3 / np.sqrt(40)
 
 
-def test_slopes_of_the_objective_are_those_of_finite_differences(rng):
+def test_gradient_of_latent_objective_matches_finite_differences(rng):
     views = fitted_views(rng)
     Ys = [rng.standard_normal((3, M)) for M in (4, 3)]
     objective = latent_objective(Ys, views)
@@ -52,7 +52,7 @@ def test_slopes_of_the_objective_are_those_of_finite_differences(rng):
     np.testing.assert_allclose(objective(X)[0], exact - constant, rtol=1e-10)
 
 
-def test_new_rows_are_placed_where_their_posterior_is_highest(rng):
+def test_latents_of_new_rows_are_posterior_modes(rng):
     views, known = fitted_views(rng), rng.standard_normal((30, 2))
     Ys = [predict_view(known[:4], view) + 0.1 for view in views]
     placed = find_latents(Ys, views, known)
@@ -64,7 +64,7 @@ def test_new_rows_are_placed_where_their_posterior_is_highest(rng):
 
 @pytest.fixture(scope="module")
 def curve():
-    """Two views of a point on a line, as waves of it."""
+    """Two views that are sinusoids of a point on a line."""
     rng = np.random.default_rng(0)
     t = rng.uniform(-1.5, 1.5, 150)
     views = {}
@@ -75,18 +75,18 @@ def curve():
 
 
 @pytest.mark.parametrize("estimator", [RFLVM, MVRFLVM])
-def test_a_curve_is_found_again(curve, estimator):
+def test_curve_is_recovered(curve, estimator):
     t, views = curve
     est = estimator(n_components=1, n_points=15, max_iter=80, n_samples=20, random_state=0).fit(views)
     assert abs(stats.spearmanr(est.embedding_[:, 0], t).statistic) > 0.99
     for name, Y in est.reconstruct().items():
-        # noise has a standard deviation of 0.05, and the rest must be found
+        # the noise has a standard deviation of 0.05; the signal must be recovered
         assert np.sqrt(((Y - views[name]) ** 2).mean()) < 0.07
     new = {name: Y[:20] for name, Y in views.items()}
     assert abs(stats.spearmanr(est.transform(new)[:, 0], t[:20]).statistic) > 0.98
 
 
-def test_a_view_is_predicted_from_the_other(curve):
+def test_view_is_predicted_from_other_view(curve):
     _, views = curve
     train, new = ({name: Y[rows] for name, Y in views.items()} for rows in (slice(120), slice(120, None)))
     est = MVRFLVM(n_components=1, n_points=15, max_iter=80, n_samples=20, random_state=0).fit(train)
@@ -94,17 +94,17 @@ def test_a_view_is_predicted_from_the_other(curve):
     assert ((predicted - new["b"]) ** 2).mean() < 0.05 * new["b"].var()
 
 
-def test_more_samples_than_sweeps_are_refused():
+def test_more_samples_than_sweeps_are_rejected():
     with pytest.raises(ValueError, match="n_samples.*must not exceed max_iter.*Got 9 and 5"):
         RFLVM(max_iter=5, n_samples=9).fit(np.eye(6))
 
 
 @pytest.mark.parametrize("parameter", ["n_points", "max_iter", "n_samples"])
-def test_wrong_numbers_are_refused(parameter):
+def test_invalid_parameters_are_rejected(parameter):
     with pytest.raises(ValueError, match=f"{parameter} must be an integer of at least 1. Got 0"):
         RFLVM().set_params(**{parameter: 0}).fit(np.random.default_rng(0).standard_normal((6, 3)))
 
 
-def test_progress_is_shown_when_asked_for(capsys, rng):
+def test_verbose_shows_progress(capsys, rng):
     RFLVM(n_points=2, max_iter=2, n_samples=1, verbose=1, random_state=0).fit(rng.standard_normal((6, 3)))
     assert "2/2" in capsys.readouterr().out
