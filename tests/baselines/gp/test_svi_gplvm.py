@@ -52,7 +52,7 @@ def test_samples_of_first_layer_have_its_mean_and_variance():
     stack.inner[0].set_factor(torch.eye(6, dtype=torch.float64).expand(2, 6, 6))
     X = torch.tensor([[0.3, -0.4]], dtype=torch.float64).expand(20_000, 2)
     mean, variance = stack.inner[0](X[:1])
-    drawn = stack._drawn(X, independent_noise(draws())) - X
+    drawn = stack._sample_inner(X, independent_noise(draws())) - X
     error = (variance[0] / len(X)).sqrt()
     assert ((drawn.mean(dim=0) - mean[0]).abs() < 4 * error).all()
     # the variance of the sample variance of a normal variable is 2 v^2 / n
