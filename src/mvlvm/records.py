@@ -1,9 +1,4 @@
-"""Files of JSON lines that only grow, so that an interrupted run goes on where it stopped.
-
-Which machine a number was measured on, in words that mean something to others.
-
-Tables and paragraphs of pages that are written by programs.
-"""
+"""Records of measurements: JSON-lines files, descriptions of the machine, Markdown tables and paragraphs."""
 
 import json
 import os
@@ -24,23 +19,26 @@ Record = TypeVar("Record")
 
 
 def read_lines(path: Path, make: Callable[[dict[str, Any]], Record]) -> list[Record]:
-    """Give what stands in a file, which need not exist; lines that make no record are named and do not count.
+    """Read the records of a JSON-lines file; invalid lines are reported on standard error and skipped.
 
     Args:
-        path: of the file.
-        make: turns what a line says into a record, and raises a TypeError or KeyError where it cannot.
+        path: the file; a missing file is empty.
+        make: converts the value of a line to a record; raises TypeError or KeyError if it cannot.
+
+    Returns:
+        The records in the order of the file.
     """
     records = []
     for number, line in enumerate(_text(path).splitlines(), start=1):
         try:
             records.append(make(json.loads(line)))
         except (json.JSONDecodeError, TypeError, KeyError):
-            print(f"{path}: line {number} is no cell and does not count", file=sys.stderr)
+            print(f"{path}: line {number} is not a valid record and was skipped", file=sys.stderr)
     return records
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
-    """Add a line; one that an interruption cut short is closed first."""
+    """Append a record as a line; an incomplete last line of an interrupted run is terminated first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = _text(path)
     closing = "\n" if text and not text.endswith("\n") else ""
@@ -56,22 +54,22 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def choose_device(asked: str) -> str:
-    """Give "cpu" or "cuda" for what was asked for.
+    """Return "cpu" or "cuda" for a requested device.
 
     Raises:
-        ValueError: the device has another name, or there is no GPU.
+        ValueError: the name is unknown, or no GPU is available.
     """
     if asked not in ("auto", "cpu", "cuda"):
         raise ValueError(f"The device must be 'auto', 'cpu' or 'cuda'. Got {asked!r}.")
     if asked == "cuda" and not torch.cuda.is_available():
-        raise ValueError("The device 'cuda' needs a GPU that torch can use. There is none. Give 'cpu' or 'auto'.")
+        raise ValueError("The device 'cuda' needs a GPU that torch can use, but none was found. Use 'cpu' or 'auto'.")
     if asked == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return asked
 
 
 def describe_machine(device: str) -> str:
-    """Give the GPU, or the processor and how many of its cores are used, and torch's version."""
+    """Return the name of the GPU, or of the CPU with the number of cores in use, and the version of torch."""
     version = torch.__version__.split("+")[0]
     if device == "cuda":
         return f"{torch.cuda.get_device_name(0)}, torch {version}"
@@ -81,13 +79,13 @@ def describe_machine(device: str) -> str:
 
 
 def wait_for(device: str) -> None:
-    """Wait until a GPU has done all that it was asked to do."""
+    """Wait until a GPU has finished all queued work."""
     if device == "cuda":
         torch.cuda.synchronize()
 
 
 def _processor() -> str:
-    """Give the processor's name where the system tells it, or its kind."""
+    """Return the model name of the CPU if available, else its architecture."""
     if _CPU_INFO.exists():
         for line in _CPU_INFO.read_text().splitlines():
             if line.startswith("model name"):
@@ -99,19 +97,19 @@ _WIDTH = 120
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Give a table; the first row is its head."""
+    """Return a Markdown table; the first row is the header."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
 def filled(text: str) -> str:
-    """Break the lines of every paragraph anew."""
+    """Wrap the lines of every paragraph."""
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
     return "\n\n".join(textwrap.fill(paragraph, _WIDTH, break_on_hyphens=False) for paragraph in paragraphs)
 
 
 def duration(seconds: float | int) -> str:
-    """Give seconds as people read them.
+    """Format a duration with a suitable unit.
 
     Example:
         >>> [duration(s) for s in (0.00042, 0.0341, 0.3, 3.21, 4210)]
@@ -123,7 +121,7 @@ def duration(seconds: float | int) -> str:
 
 
 def size(n_bytes: float | int) -> str:
-    """Give bytes as people read them.
+    """Format a number of bytes with a suitable unit.
 
     Example:
         >>> [size(b) for b in (3_200_000, 1_240_000_000)]

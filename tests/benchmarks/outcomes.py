@@ -1,4 +1,4 @@
-"""Outcomes as a run would leave them."""
+"""Outcomes with given numbers, as a benchmark run would write them."""
 
 from dataclasses import replace
 

@@ -17,9 +17,9 @@ def _model(n_samples=30, seed=0):
     return NaiveModel(scaled_views(views), n_points=5, seed=seed)
 
 
-def test_its_bound_is_that_of_the_library_at_equal_draws_and_parameters():
+def test_the_bound_equals_that_of_the_library_for_equal_draws_and_parameters():
     naive = _model()
-    for _ in range(3):  # away from the start, where both mixtures of a view have the same deviations
+    for _ in range(3):  # away from the initialisation, where both components of a view have equal standard deviations
         naive.step()
     draws = naive.draw()
     X, terms = naive.mean + positive(naive.raw_std) * draws.latent, []
@@ -30,7 +30,7 @@ def test_its_bound_is_that_of_the_library_at_equal_draws_and_parameters():
     torch.testing.assert_close(naive.bound(draws), library, rtol=1e-10, atol=0)
 
 
-def test_its_gradient_is_that_of_the_library():
+def test_the_gradient_equals_that_of_the_library():
     naive = _model()
     draws = naive.draw()
     naive.bound(draws).backward()
@@ -44,7 +44,7 @@ def test_its_gradient_is_that_of_the_library():
     torch.testing.assert_close(by_autograd, naive.mean.grad, rtol=1e-8, atol=1e-10)
 
 
-def test_its_evidence_is_the_normal_density_with_any_number_of_features():
+def test_the_evidence_is_the_normal_density_for_any_number_of_features():
     rng = np.random.default_rng(1)
     for n_features in (3, 12):
         Y, Phi, s = rng.normal(size=(8, 5)), rng.normal(size=(8, n_features)), 0.3
@@ -53,7 +53,7 @@ def test_its_evidence_is_the_normal_density_with_any_number_of_features():
         np.testing.assert_allclose(found.item(), expected, rtol=1e-10)
 
 
-def test_steps_raise_the_bound_with_the_papers_optimiser():
+def test_steps_increase_the_bound_with_the_papers_optimiser():
     naive, bounds = _model(), []
     naive.fit(60, lambda step, bound: bounds.append(bound))
     assert np.mean(bounds[-10:]) > np.mean(bounds[:10])
@@ -61,7 +61,7 @@ def test_steps_raise_the_bound_with_the_papers_optimiser():
     assert len(naive.optimiser.param_groups[0]["params"]) == 3 + 2 * 6  # latents, noise, six of each view's mixture
 
 
-def test_it_starts_where_the_library_starts():
+def test_the_initialisation_equals_that_of_the_library():
     rng = np.random.default_rng(2)
     views = {"a": rng.normal(size=(40, 6)), "b": rng.normal(size=(40, 4))}
     est = NGMVLVM(init="pca", dtype="float64", device="cpu", random_state=0)

@@ -1,5 +1,3 @@
-"""Tasks, their outcomes, and what is kept of them."""
-
 import json
 import sys
 
@@ -8,9 +6,9 @@ import pytest
 from mvlvm.benchmarks import session
 from mvlvm.benchmarks.measurement import work
 from mvlvm.benchmarks.peers import METHODS
-from mvlvm.benchmarks.plan import CPU, CUDA, EXPERIMENTS, TRIAL, growth_axis, plan_for, tasks_of
+from mvlvm.benchmarks.plan import CPU, growth_axis, plan_for, tasks_of
 from mvlvm.benchmarks.session import OutcomeFile, Run, in_fresh_process
-from mvlvm.benchmarks.tasks import ABSENT, DONE, FAILED, SKIPPED, STOPPED, DataSpec, Outcome, Task
+from mvlvm.benchmarks.tasks import ABSENT, DONE, FAILED, SKIPPED, STOPPED, DataSpec, Task
 from tests.benchmarks.outcomes import outcome
 
 TASK = Task(experiment="peers", method="PCA", data=DataSpec(name="digits-halves", n_samples=60), warm_up=False)
@@ -22,18 +20,7 @@ def _answer(status, **numbers):
     return {"status": status, "numbers": numbers, "note": ""}
 
 
-@pytest.mark.parametrize("plan", [CPU, CUDA, TRIAL], ids=["cpu", "cuda", "trial"])
-def test_tasks_and_outcomes_survive_json(plan):
-    for experiment in EXPERIMENTS:
-        tasks = tasks_of(plan, experiment)
-        assert len({(task.method, task.case) for task in tasks}) == len(tasks), "two tasks of one name"
-        for task in tasks:
-            found = outcome(task, seconds=1.5)
-            assert Outcome.from_json(json.loads(json.dumps(found.as_json()))) == found
-            assert task.device == plan.device
-
-
-def test_growth_changes_one_size_at_a_time():
+def test_growth_varies_one_size_at_a_time():
     changed = {
         axis: {
             (t.data.n_samples, t.data.n_columns, t.data.n_views, t.n_mixtures, t.n_points)
@@ -46,11 +33,11 @@ def test_growth_changes_one_size_at_a_time():
             assert (len({size[other] for size in sizes}) == 1) == (other != place), axis
 
 
-def test_a_limit_goes_to_all_tasks():
+def test_the_time_limit_applies_to_all_tasks():
     assert {task.limit_s for task in tasks_of(plan_for("cpu", trial=False, limit_s=7.0), "peers")} == {7.0}
 
 
-def test_finished_tasks_are_not_run_again_and_absent_ones_are(tmp_path):
+def test_finished_tasks_are_not_repeated_but_uninstalled_ones_are(tmp_path):
     file, asked, said = OutcomeFile(tmp_path / "cells.jsonl"), [], []
     other = Task(experiment="peers", method="mofapy2", data=TASK.data)
 
@@ -66,7 +53,7 @@ def test_finished_tasks_are_not_run_again_and_absent_ones_are(tmp_path):
     assert asked[-1] == "PCA"
 
 
-def test_what_was_stopped_is_not_tried_on_more_rows(tmp_path):
+def test_a_stopped_method_is_not_run_on_more_rows(tmp_path):
     asked = []
 
     def measure(task):
@@ -82,17 +69,17 @@ def test_what_was_stopped_is_not_tried_on_more_rows(tmp_path):
     assert "stopped at 10 rows" in found[2].note
 
 
-def test_a_file_that_an_interruption_cut_short_goes_on(tmp_path, capsys):
+def test_a_file_with_an_incomplete_line_can_be_continued(tmp_path, capsys):
     file = OutcomeFile(tmp_path / "cells.jsonl")
     file.append(outcome(TASK, seconds=1.0))
     file.path.write_text(file.path.read_text() + '{"task": {"exper')
     file.append(outcome(TASK, seconds=2.0))
     (found,) = file.read().values()
     assert found.numbers["seconds"] == 2.0
-    assert "line 2 is no cell" in capsys.readouterr().err
+    assert "line 2 is not a valid record" in capsys.readouterr().err
 
 
-def test_files_of_several_machines_are_merged_once(tmp_path):
+def test_files_of_several_machines_are_merged_without_duplicates(tmp_path):
     here, there = OutcomeFile(tmp_path / "here.jsonl"), OutcomeFile(tmp_path / "there.jsonl")
     here.append(outcome(TASK, seconds=1.0))
     there.append(outcome(TASK, seconds=1.0, machine="another"))
@@ -101,28 +88,28 @@ def test_files_of_several_machines_are_merged_once(tmp_path):
     assert {found.machine for found in here.read().values()} == {"a processor", "another"}
 
 
-def test_outcomes_of_another_version_do_not_count(tmp_path):
+def test_outcomes_of_another_version_are_ignored(tmp_path):
     file = OutcomeFile(tmp_path / "cells.jsonl")
     fields = outcome(TASK).as_json()
     file.path.write_text(json.dumps({**fields, "version": "0.0.0-other"}) + "\n")
     assert file.read() == {}
 
 
-def test_a_fresh_process_measures_a_task():
+def test_a_task_is_measured_in_a_subprocess():
     answer = in_fresh_process(TASK)
     assert answer["status"] == DONE, answer["note"]
     assert answer["numbers"]["seconds"] > 0
     assert 0.3 < answer["numbers"]["accuracy"] < 1
 
 
-def test_a_process_that_takes_too_long_is_ended(monkeypatch):
+def test_a_subprocess_is_terminated_at_its_time_limit(monkeypatch):
     monkeypatch.setattr(session, "_GRACE_S", 0.05)
     answer = in_fresh_process(Task(experiment="peers", method="PCA", data=TASK.data, limit_s=0.05))
     assert answer["status"] == STOPPED
     assert answer["note"].startswith("stopped after")
 
 
-def test_a_task_that_fails_says_why():
+def test_a_failed_task_reports_the_error():
     answer = work(Task(experiment="peers", method="PCA", data=DataSpec(name="no-such-set"), warm_up=False))
     assert answer["status"] == FAILED
     assert "no-such-set" in answer["note"]
@@ -131,7 +118,7 @@ def test_a_task_that_fails_says_why():
 @pytest.mark.parametrize(
     "name", [name for name, method in METHODS.items() if method.package not in ("torch", "sklearn")]
 )
-def test_a_package_that_is_not_installed_is_a_sentence(name, monkeypatch):
+def test_a_missing_package_is_reported_with_the_install_command(name, monkeypatch):
     package = METHODS[name].package
     for module in [package, *(found for found in sys.modules if found.startswith(f"{package}."))]:
         monkeypatch.setitem(sys.modules, module, None)

@@ -1,10 +1,8 @@
-"""What is promised, who is ahead, and the page that says so."""
-
 from dataclasses import replace
 
 import pytest
 
-from mvlvm.benchmarks.comparison import all_claims, standings
+from mvlvm.benchmarks.comparison import all_claims, comparisons
 from mvlvm.benchmarks.plan import CPU, CUDA, growth_axis, tasks_of
 from mvlvm.benchmarks.speed_page import claim_rows, draw_figures, page_text
 from mvlvm.benchmarks.tasks import SKIPPED, STOPPED, DataSpec, Task
@@ -29,7 +27,7 @@ def measured(found, words):
     return claim.measure(found)
 
 
-def test_a_step_is_compared_within_one_run():
+def test_step_times_are_compared_within_one_run():
     ours = outcome(STEPS, seconds_per_step=0.1, peak_bytes=1e8)
     found = measured(
         results(ours, outcome(plain(STEPS), seconds_per_step=0.6, peak_bytes=9e8)), "a step at N = 70,000, 5"
@@ -42,7 +40,7 @@ def test_a_step_is_compared_within_one_run():
     assert measured(results(ours, elsewhen), "a step at N = 70,000, 5") is None
 
 
-def test_a_step_of_several_rounds_is_their_median_and_shows_their_spread():
+def test_step_times_of_several_rounds_are_reported_as_median_and_range():
     rounds = [(0.10, 0.6), (0.30, 0.6), (0.11, 0.5)]
     outcomes = [
         outcome(replace(task, seed=seed), seconds_per_step=seconds, peak_bytes=1e8)
@@ -55,7 +53,7 @@ def test_a_step_of_several_rounds_is_their_median_and_shows_their_spread():
 
 
 @pytest.mark.parametrize(("ours", "holds"), [(3.0e8, True), (3.1e8, False)])
-def test_memory_is_to_be_a_third(ours, holds):
+def test_the_memory_claim_requires_a_third(ours, holds):
     found = results(
         outcome(STEPS, seconds_per_step=1.0, peak_bytes=ours),
         outcome(plain(STEPS), seconds_per_step=1.0, peak_bytes=9e8),
@@ -63,7 +61,7 @@ def test_memory_is_to_be_a_third(ours, holds):
     assert measured(found, "a third").holds == holds
 
 
-def test_quality_counts_the_whole_fit():
+def test_time_to_accuracy_is_that_of_the_complete_fit():
     curve = [point(16.0, 0.80), point(14.0, 0.785), point(14.5, 0.79)]
     assert measured(results(outcome(R_MNIST, curve=curve)), "R-MNIST").holds
     assert not measured(results(outcome(R_MNIST, curve=curve[:2])), "R-MNIST").holds
@@ -72,7 +70,7 @@ def test_quality_counts_the_whole_fit():
     assert "50.0 % at best" in missed.text
 
 
-def test_a_plain_fit_that_never_got_there_counts_as_long_as_it_ran():
+def test_a_stopped_naive_fit_counts_with_the_time_it_ran():
     ours = outcome(QUALITY, curve=[point(10.0, 0.83)])
     never = outcome(plain(QUALITY), status=STOPPED, curve=[point(90.0, 0.5)])
     found = measured(results(ours, never), "82.72")
@@ -82,11 +80,11 @@ def test_a_plain_fit_that_never_got_there_counts_as_long_as_it_ran():
     assert not measured(results(ours, soon), "82.72").holds
     latents = outcome(QUALITY, curve=[{**point(10.0, 0.83), "latent_seconds": 9.0}])
     found = measured(results(latents, soon), "82.72")
-    assert found.holds  # the plain transcription ends with latents
+    assert found.holds  # the naive implementation ends with the latents
     assert "10 s until it can predict" in found.text
 
 
-def test_the_slope_is_judged_when_the_largest_size_is_there():
+def test_the_slope_claim_requires_the_largest_size():
     tasks = growth_axis(CPU, "N")
     linear = [outcome(t, seconds_per_step=1e-6 * t.data.n_samples, peak_bytes=1e6) for t in tasks]
     steep = [outcome(t, seconds_per_step=1e-6 * t.data.n_samples**1.2, peak_bytes=1e6) for t in tasks]
@@ -95,7 +93,7 @@ def test_the_slope_is_judged_when_the_largest_size_is_there():
     assert measured(results(*linear[:-1]), "to 100,000") is None
 
 
-def test_promises_for_a_gpu_are_kept_by_a_gpu():
+def test_gpu_claims_are_checked_with_gpu_outcomes():
     bounds = zip(tasks_of(CUDA, "accuracy"), (-1e6 - 50, -1e6, -2e6 - 1000, -2e6), strict=True)
     found = results(
         outcome(on_gpu(STEPS), seconds_per_step=1.5e-3, peak_bytes=1e9),
@@ -109,7 +107,7 @@ def test_promises_for_a_gpu_are_kept_by_a_gpu():
     assert measured(found, "a step at N = 70,000, 5") is None
 
 
-def test_we_stand_behind_where_a_peer_is_sooner_or_better():
+def test_we_are_behind_if_a_peer_is_faster_or_more_accurate():
     data = DataSpec(name="bridges")
     ours = Task(experiment="peers", method="ours", data=data)
     found = results(
@@ -119,7 +117,7 @@ def test_we_stand_behind_where_a_peer_is_sooner_or_better():
         outcome(replace(ours, method="mofapy2"), seconds=1.0, accuracy=0.6, rmse=0.4, peak_bytes=1e6),
         outcome(replace(ours, method="PCA"), seconds=0.1, accuracy=0.9, peak_bytes=1e6),
     )
-    by_name = {standing.theirs.task.method: standing for standing in standings(found, "cpu")}
+    by_name = {standing.theirs.task.method: standing for standing in comparisons(found, "cpu")}
     assert by_name["GPy MRD"].we_are_ahead
     assert by_name["GPy MRD"].ahead_in() == []
     assert by_name["mofapy2"].ahead_in() == ["sooner at its own 1-NN accuracy", "reconstruction"]
@@ -132,7 +130,7 @@ def test_we_stand_behind_where_a_peer_is_sooner_or_better():
     assert "- GPy MRD" not in page.split("Where others are ahead")[1].split("Settings")[0]
 
 
-def test_the_page_shows_machines_figures_and_what_was_stopped(tmp_path):
+def test_the_page_contains_machines_figures_and_stopped_methods(tmp_path):
     walls = [
         Task(experiment="walltime", method=m, data=DataSpec(name="mnist+label", n_samples=n))
         for n in (500, 1000)
@@ -161,7 +159,7 @@ def test_the_page_shows_machines_figures_and_what_was_stopped(tmp_path):
     assert "mean nothing" in page_text(found, figures, trial=True)
 
 
-def test_without_numbers_every_promise_is_not_measured():
+def test_without_outcomes_every_claim_is_not_measured():
     rows = claim_rows(results())
     assert len(rows) == len(all_claims())
     assert {row[3] for row in rows} == {"not measured"}

@@ -1,1 +1,1 @@
-"""What a fit costs, measured side by side with other libraries: seconds, memory, quality, growth."""
+"""Benchmarks: time, memory, accuracy and scaling of fits, compared with other libraries."""

@@ -1,9 +1,4 @@
-"""What has been measured, as claims, tables and figures ask for it.
-
-How we stand beside each other method: who is ahead in what.
-
-What is promised of speed and memory, beside what was measured.
-"""
+"""Analysis of benchmark outcomes: queries, comparison with other methods, and verification of the speed claims."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -37,43 +32,43 @@ DEVICES = ("cpu", "cuda")
 
 @dataclass(frozen=True)
 class Results:
-    """All outcomes, of any number of machines. Of several machines of one kind, that with the most outcomes counts."""
+    """Outcomes of any number of machines; per device, the machine with the most outcomes is used."""
 
     outcomes: Mapping[Key, Outcome]
 
     def machine(self, device: str) -> str | None:
-        """Give the machine that stands for a device."""
+        """Return the machine that represents a device, or None."""
         counts = Counter(outcome.machine for outcome in self.outcomes.values() if outcome.task.device == device)
         return counts.most_common(1)[0][0] if counts else None
 
     def of(self, experiment: str, device: str) -> list[Outcome]:
-        """Give the outcomes of an experiment in the order in which they came."""
+        """Return the outcomes of an experiment in chronological order."""
         machine = self.machine(device)
         return [o for o in self.outcomes.values() if o.task.experiment == experiment and o.machine == machine]
 
     def find(self, task: Task, device: str) -> Outcome | None:
-        """Give the outcome of a task, if there are numbers of it."""
+        """Return the outcome of a task if it has numbers, else None."""
         found = self.outcomes.get((task.experiment, task.method, task.case, self.machine(device) or ""))
         return found if found is not None and found.status in (DONE, STOPPED) and found.numbers else None
 
     def number(self, task: Task, device: str, name: str) -> Any:
-        """Give one number of a task; None where it was not measured."""
+        """Return one number of a task, or None if it was not measured."""
         found = self.find(task, device)
         return None if found is None else found.numbers.get(name)
 
     def rounds(self, task: Task, device: str) -> list[Outcome]:
-        """Give the outcomes of a task with every seed from zero on, all of one run."""
+        """Return the outcomes of a task for all seeds, restricted to one run."""
         found = [self.find(replace(task, seed=seed), device) for seed in range(MOST_ROUNDS)]
         outcomes = [outcome for outcome in found if outcome is not None]
         return [outcome for outcome in outcomes if outcome.run == outcomes[0].run]
 
     def pair(self, task: Task, other: Task, device: str) -> tuple[Outcome, Outcome] | None:
-        """Give the outcomes of two tasks if both were measured in one run."""
+        """Return the outcomes of two tasks if both were measured in the same run, else None."""
         first, second = self.find(task, device), self.find(other, device)
         return (first, second) if first and second and first.run == second.run else None
 
     def growth(self, axis: str, device: str) -> "Growth | None":
-        """Give how the cost of a step grows along an axis, in the plan's sizes or in those of a trial."""
+        """Return the scaling of the step cost along an axis, at the sizes of the plan or of the trial."""
         for plan in (CUDA if device == "cuda" else CPU, TRIAL):
             found = [(size_along(axis, task), self.find(task, device)) for task in _axis_tasks(plan, axis)]
             points = [(size, outcome) for size, outcome in found if outcome is not None]
@@ -86,7 +81,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Growth:
-    """The cost of a step at several sizes."""
+    """Cost of a step at several sizes along an axis."""
 
     axis: str
     sizes: Sequence[int]
@@ -95,12 +90,12 @@ class Growth:
 
     @property
     def slope(self) -> float:
-        """The power with which seconds grow."""
+        """Exponent with which the step time grows."""
         return log_log_slope(self.sizes, self.seconds)
 
 
 def size_along(axis: str, task: Task) -> int:
-    """Give the size of a task along an axis."""
+    """Return the size of a task along an axis."""
     sizes = {"N": task.data.n_samples, "M": task.data.n_columns, "V": task.data.n_views,
              "Q": task.n_mixtures, "P": task.n_points}  # fmt: skip
     return sizes[axis] or 0
@@ -110,20 +105,20 @@ def _axis_tasks(plan: Plan, axis: str) -> list[Task]:
     return growth_axis(plan, axis) if axis == "N" or axis in plan.growth else []
 
 
-# Accuracies are means over five folds of some hundred rows; errors differ in their last digits by chance.
+# Smaller differences are noise: accuracies are means over five folds of a few hundred rows.
 _BETTER_BY = 1e-3
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Another method on one data set, beside ours.
+class Comparison:
+    """Another method compared with NG-MVLVM on one data set.
 
     Attributes:
-        theirs: its outcome.
-        ours: our default fit to the same data, if it was measured.
-        seconds: how long our quickest fit of at least its 1-NN accuracy took until its latents stood, which is all that
-            most other methods give; None if no fit of ours has it.
-        whole_seconds: how long it took until it could predict as well.
+        theirs: outcome of the other method.
+        ours: outcome of the default fit of NG-MVLVM to the same data, if measured.
+        seconds: time until the latents of the fastest fit of NG-MVLVM with at least the same 1-NN accuracy are final
+            (most other methods only return latents); None if no fit reaches it.
+        whole_seconds: time of the same fit until it can predict.
     """
 
     theirs: Outcome
@@ -133,16 +128,16 @@ class Standing:
 
     @property
     def must_be_behind(self) -> bool:
-        """Whether we promise to be ahead: against Gaussian processes and factor analysis."""
+        """Whether the method belongs to a family that NG-MVLVM is claimed to be ahead of: GPs and factor analysis."""
         return METHODS[self.theirs.task.method].family in (PROCESS, FACTORS)
 
     @property
     def we_are_ahead(self) -> bool:
-        """Whether we reach its accuracy sooner than it does."""
+        """Whether NG-MVLVM reaches the accuracy of the other method in less time."""
         return self.seconds is not None and self.seconds <= self.theirs.numbers["seconds"]
 
     def ahead_in(self) -> list[str]:
-        """Say in what the other method is ahead of our default fit."""
+        """Return the criteria in which the other method is ahead of the default fit of NG-MVLVM."""
         theirs, found = self.theirs.numbers, []
         if not self.we_are_ahead:
             found.append("no fit of ours has its 1-NN accuracy" if self.seconds is None
@@ -155,12 +150,12 @@ class Standing:
         return found
 
 
-def standings(results: Results, device: str) -> list[Standing]:
-    """Give every other method beside ours, where both were measured."""
+def comparisons(results: Results, device: str) -> list[Comparison]:
+    """Return the comparison with every other method, where both were measured."""
     outcomes = [o for o in results.of("peers", device) if o.status in (DONE, STOPPED) and "accuracy" in o.numbers]
     own = {outcome.task.data: outcome for outcome in outcomes if outcome.task.method == "ours"}
     return [
-        Standing(
+        Comparison(
             outcome, own.get(outcome.task.data), *_seconds_to(outcome, own.get(outcome.task.data), results, device)
         )
         for outcome in outcomes
@@ -171,7 +166,7 @@ def standings(results: Results, device: str) -> list[Standing]:
 def _seconds_to(
     theirs: Outcome, ours: Outcome | None, results: Results, device: str
 ) -> tuple[float | None, float | None]:
-    """Give the seconds of our quickest fit that is as good, out of the curve and the default fit: latents, and all."""
+    """Return the times of the fastest equally accurate fit of NG-MVLVM: until the latents are final, and in total."""
     tasks = [Task(experiment="quality", method="ours", data=theirs.task.data, init=init) for init in ("pca", "auto")]
     curves: list[Sequence[dict[str, float | int]]] = [results.number(task, device, "curve") or [] for task in tasks]
     points = [point for curve in curves for point in curve]
@@ -183,7 +178,7 @@ def _seconds_to(
 
 @dataclass(frozen=True)
 class Measured:
-    """A number in words, and whether it is what was promised."""
+    """A measured number as text, and whether it satisfies the claim."""
 
     text: str
     holds: bool
@@ -191,7 +186,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Claim:
-    """A promise that can be measured; None of it where it has not been."""
+    """A testable claim; `measure` returns None if the required outcomes are missing."""
 
     device: str
     asked: str
@@ -199,7 +194,7 @@ class Claim:
 
 
 def all_claims() -> list[Claim]:
-    """Give every promise, those for a processor first."""
+    """Return all claims, those for a CPU first."""
     steps = [_step_ratio(1000, 3.0), _step_ratio(10_000, 5.0), _step_ratio(N_MNIST, 5.0)]
     on_gpu = [_step_time(N_MNIST, 1.6e-3), _precision(), _training_time(), _step_time(1_000_000, 20e-3),
               _gpu_memory(1_000_000, 10e9), _step_time(1000, 0.6e-3), _slope("cuda", 1_000_000)]  # fmt: skip
@@ -271,11 +266,11 @@ def _mnist() -> Claim:
         pair = results.pair(ours, replace(ours, method="naive"), "cpu")
         if pair is None:
             return None
-        # what the plain transcription ends with are latents; ours goes on to predictions
+        # the naive implementation ends with the latents, whereas a fit also prepares predictions
         mine, plain = (first_to_reach(outcome.numbers["curve"], MNIST_TARGET, by="latent_seconds") for outcome in pair)
         if mine is None:
             return Measured("not reached", False)
-        most = pair[1].numbers["curve"][-1]["seconds"]  # where it was stopped, it would have taken longer still
+        most = pair[1].numbers["curve"][-1]["seconds"]  # a lower bound if it was stopped
         seconds = most if plain is None else plain["seconds"]
         beyond = "more than " if plain is None else ""
         until_latents = float(mine.get("latent_seconds", mine["seconds"]))
@@ -291,10 +286,10 @@ def _mnist() -> Claim:
 
 def _peers() -> Claim:
     def measure(results: Results) -> Measured | None:
-        promised = [standing for standing in standings(results, "cpu") if standing.must_be_behind]
+        promised = [comparison for comparison in comparisons(results, "cpu") if comparison.must_be_behind]
         if not promised:
             return None
-        ahead = sum(standing.we_are_ahead for standing in promised)
+        ahead = sum(comparison.we_are_ahead for comparison in promised)
         return Measured(f"{ahead} of {len(promised)} comparisons", ahead == len(promised))
 
     asked = "sooner at equal or better 1-NN accuracy than every Gaussian process and factor analysis method"

@@ -1,10 +1,7 @@
-"""The most memory that a piece of work takes, beyond what was there before.
+"""Measurement of one benchmark task: time, peak memory, accuracy against time, profile of a step.
 
-Quality against seconds: what is reached when.
-
-What is measured of one task, in a process of its own.
-
-A process that measures one task: `python -m mvlvm.benchmarks.measurement` reads it from its input as JSON.
+`python -m mvlvm.benchmarks.measurement` is the worker process: it reads one task as JSON from standard input and prints
+the outcome.
 """
 
 import json
@@ -45,22 +42,22 @@ from mvlvm.records import wait_for
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _KILOBYTE = 1024
-_FORGET_THE_PEAK = "5"
+_RESET_PEAK = "5"
 
 
 @dataclass
 class Peak:
-    """What `peak_memory` has found, in bytes; zero until its block has ended."""
+    """Result of `peak_memory` in bytes; zero until the block has ended."""
 
     n_bytes: int = 0
 
 
 @contextmanager
 def peak_memory(device: str) -> Iterator[Peak]:
-    """Measure the block's peak: of the process in main memory, or of torch's tensors on a GPU.
+    """Measure the peak memory of a block: of the process, or of torch's tensors on a GPU.
 
-    What is in memory when the block begins, such as the data, does not count. For a true number the process should be
-    a fresh one: what was freed before may be used again without showing.
+    Memory in use when the block begins, such as the data, is subtracted. Use a fresh process: memory that was freed
+    before may be reused without being counted.
     """
     peak = Peak()
     if device == "cuda":
@@ -70,20 +67,20 @@ def peak_memory(device: str) -> Iterator[Peak]:
         yield peak
         peak.n_bytes = torch.cuda.max_memory_allocated() - before
         return
-    with suppress(OSError):  # where the system does not forget, the highest ever is what there is
-        _CLEAR.write_text(_FORGET_THE_PEAK)
+    with suppress(OSError):  # if the peak cannot be reset, that of the process lifetime is used
+        _CLEAR.write_text(_RESET_PEAK)
     before = _now()
     yield peak
     peak.n_bytes = max(0, _highest() - before)
 
 
 def _now() -> int:
-    """Give the memory in use."""
+    """Return the memory in use, in bytes."""
     return _status("VmRSS") if _STATUS.exists() else _highest()
 
 
 def _highest() -> int:
-    """Give the most memory that was in use since the last reset."""
+    """Return the peak memory since the last reset, in bytes."""
     if _STATUS.exists():
         return _status("VmHWM")
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -99,11 +96,12 @@ Point = dict[str, float | int]
 
 
 def quality_curve(data: Data, task: Task) -> dict[str, Any]:
-    """Give 1-NN accuracy at every checkpoint, until the target or the limit is reached.
+    """Measure the 1-NN accuracy at every checkpoint, until the target or the time limit is reached.
 
-    Our learning rate falls to the last step, so that every checkpoint is a fit of its own with so many steps, and its
-    seconds are those of the whole fit, from views to predictions; "latent_seconds" are those until the latents stand.
-    The plain transcription goes on from one checkpoint to the next; scaling and starting count, evaluating does not.
+    The learning rate of NG-MVLVM decays until the last step, so every checkpoint is a separate fit with that number of
+    steps; "seconds" is the time of the complete fit including the preparation of predictions, and "latent_seconds" the
+    time until the latents are final. The naive implementation continues from one checkpoint to the next; its time
+    includes scaling and initialisation, but not evaluation.
     """
     points = _naive_points(data, task) if task.method == "naive" else _own_points(data, task)
     reached = first_to_reach(points, task.target) if task.target is not None else None
@@ -117,12 +115,12 @@ def quality_curve(data: Data, task: Task) -> dict[str, Any]:
 
 
 def first_to_reach(points: Sequence[Point], quality: float | int, *, by: str = "seconds") -> Point | None:
-    """Give the quickest point of at least this quality; None where there is none.
+    """Return the fastest point with at least the given accuracy, or None if there is none.
 
     Args:
-        points: of a curve.
-        quality: to be reached.
-        by: which seconds count; where a point does not have them, those of the whole fit.
+        points: points of a curve.
+        quality: the required accuracy.
+        by: the time that counts; "seconds" is used for points that do not have it.
     """
     enough = [point for point in points if point["quality"] >= quality]
     return min(enough, key=lambda point: point.get(by, point["seconds"]), default=None)
@@ -174,7 +172,7 @@ def _enough(points: Sequence[Point], task: Task, seconds: float) -> bool:
 
 Numbers = dict[str, Any]
 
-# Steps of the first third do not count: pools of threads, caches and captured graphs come into being in them.
+# The first third of the steps is discarded: thread pools, caches and CUDA graphs are created in it.
 _WARM_UP_SHARE = 3
 _HELD_OUT_SHARE = 5
 _TRIAL = DataSpec(name=LOW_RANK, n_samples=120, n_columns=6)
@@ -182,7 +180,7 @@ _TRIAL_STEPS = 3
 
 
 def measure(task: Task) -> Numbers:
-    """Give the numbers of a task; "stopped" among them says whether it ended at its limit.
+    """Measure a task; the returned "stopped" states whether it reached its time limit.
 
     Raises:
         ModuleNotFoundError: the method's package is not installed.
@@ -191,8 +189,8 @@ def measure(task: Task) -> Numbers:
 
 
 def measure_steps(task: Task) -> Numbers:
-    """Give the time of a step and the memory of a whole fit, from views as a user hands them over."""
-    _try_out(task, ours.fit_raw)
+    """Measure the step time and the peak memory of a complete fit to unscaled views."""
+    _warm_up(task, ours.fit_raw)
     data = load_data(task.data, task.seed)
     fitted, numbers = _timed(ours.fit_raw, data.views, task)
     n_steps = len(fitted.step_ends)
@@ -203,15 +201,15 @@ def measure_steps(task: Task) -> Numbers:
 
 
 def measure_quality(task: Task) -> Numbers:
-    """Give the course of 1-NN accuracy over seconds, from views as a user hands them over."""
-    _try_out(task, ours.fit_raw)
+    """Measure 1-NN accuracy against time, for fits to unscaled views."""
+    _warm_up(task, ours.fit_raw)
     return quality_curve(load_data(task.data, task.seed), task)
 
 
 def measure_fit(task: Task) -> Numbers:
-    """Give time, memory and quality of a whole fit to scaled views, and of predictions for new rows."""
+    """Measure time, memory and accuracy of a complete fit to scaled views, and of predictions for new rows."""
     method = METHODS[task.method]
-    _try_out(task, method.fit)
+    _warm_up(task, method.fit)
     data = load_data(task.data, task.seed)
     views = standardised(data.views)
     fitted, numbers = _timed(method.fit, views, task)
@@ -226,13 +224,13 @@ def measure_fit(task: Task) -> Numbers:
 
 
 def measure_profile(task: Task) -> Numbers:
-    """Give where the time of a step goes."""
-    _try_out(task, ours.fit_raw)
+    """Measure the profile of a training step."""
+    _warm_up(task, ours.fit_raw)
     return profile_step(load_data(task.data, task.seed).views, task)
 
 
-def _try_out(task: Task, fit: Callable[[ViewArrays, Task], Fitted]) -> None:
-    """Fit a few rows first: importing, compiling and starting a GPU are not what is measured."""
+def _warm_up(task: Task, fit: Callable[[ViewArrays, Task], Fitted]) -> None:
+    """Fit a few rows first, to exclude imports, compilation and GPU initialisation from the measurement."""
     if not task.warm_up:
         return
     fields = {**task.as_json(), "n_steps": _TRIAL_STEPS, "n_components": 2}
@@ -253,7 +251,7 @@ def _timed(fit: Callable[[ViewArrays, Task], Fitted], views: ViewArrays, task: T
 
 
 def _predicted(data: Data, task: Task) -> Numbers:
-    """Give the error of the second view of rows of which only the first is known, and the seconds it took."""
+    """Return the RMSE of predicting the second view of held-out rows from the first, and the seconds it took."""
     predict = METHODS[task.method].predict
     assert predict is not None
     given, target = data.views
@@ -276,12 +274,12 @@ _MEASURES: dict[str, Callable[[Task], Numbers]] = {
 }
 
 
-# Other libraries print what they like; this line is ours.
+# Marks the line with the outcome among the output of other libraries.
 MARK = "mvlvm bench outcome: "
 
 
 def work(task: Task) -> dict[str, Any]:
-    """Measure a task, and give its status, numbers and note."""
+    """Measure a task; return its status, numbers and note, also if it fails."""
     try:
         numbers = measure(task)
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""The paper's equations as they are printed, in float64 with nothing but autograd: what the library is measured by.
+"""A naive implementation of the paper's equations as printed, in float64 with autograd: the reference for speed.
 
-Only slips of the print are mended (docs/errata.md). Views, starts and parametrisation are the library's, so that a
-difference in time or memory is one of the engine.
+Only misprints are corrected (docs/errata.md). Views, initialisation and parametrisation are those of the library, so
+that differences in time and memory are due to the implementation.
 """
 
 import math
@@ -20,16 +20,16 @@ from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 from mvlvm.views.scaling import fit_scaling
 
-# The paper's setting; the library's own learning rate is higher and falls.
+# The paper's setting; the library's learning rate is higher and decays.
 PAPER_LEARNING_RATE = 0.01
 
 
 class Draws(NamedTuple):
-    """The standard normal numbers of one step.
+    """The standard normal draws of one step.
 
     Attributes:
-        latent: for X, shared by all views.
-        spectral: for w_1 and w_2 of every view.
+        latent: draws for X, shared by all views.
+        spectral: draws for w_1 and w_2 of every view.
     """
 
     latent: Float[Tensor, "N D"]
@@ -37,13 +37,13 @@ class Draws(NamedTuple):
 
 
 def scaled_views(views: Mapping[str, Float[np.ndarray, "N _"]], device: str = "cpu") -> list[Float[Tensor, "N _"]]:
-    """Centre and scale views as the library does, and put them where they are to be trained."""
+    """Return the views centred and scaled as in the library, as float64 tensors on the device."""
     scaled = (fit_scaling(name, Y, "auto").apply(Y) for name, Y in views.items())
     return [torch.as_tensor(Y, dtype=torch.float64, device=device) for Y in scaled]
 
 
 def features(X: Float[Tensor, "N D"], mixture: SpectralMixture, eps: Float[Tensor, "2 Q P D"]) -> Float[Tensor, "N F"]:
-    """Give the features of Thm 2 and 3: two cosines and two sines for every pair of spectral points of Prop. 1."""
+    """Compute the features of Thm 2 and 3: two cosines and two sines per pair of spectral points (Prop. 1)."""
     p, n_points, columns = mixture.density(), eps.shape[2], []
     for q, alpha in enumerate(p.alpha):
         w1 = p.mu1[q] + p.sigma1[q] * eps[0, q]
@@ -56,7 +56,7 @@ def features(X: Float[Tensor, "N D"], mixture: SpectralMixture, eps: Float[Tenso
 
 
 def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar) -> Scalar:
-    """Give log N(Y | 0, Phi Phi' + s I) by the Woodbury identity, App. C.2 with A = Phi' Phi + s I."""
+    """Compute log N(Y | 0, Phi Phi' + s I) by the Woodbury identity, App. C.2 with A = Phi' Phi + s I."""
     (N, M), F = Y.shape, Phi.shape[1]
     L = torch.linalg.cholesky(Phi.T @ Phi + s * torch.eye(F, dtype=Phi.dtype, device=Phi.device))
     log_det = 2 * torch.log(torch.diagonal(L)).sum() + (N - F) * torch.log(s)
@@ -66,15 +66,15 @@ def log_evidence(Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"], s: Scalar) 
 
 
 class NaiveModel(nn.Module):
-    """NG-MVLVM after Alg. 1, trained with Adam at the paper's learning rate.
+    """NG-MVLVM as in Alg. 1, trained with Adam at the paper's learning rate.
 
     Args:
         Ys: scaled views in float64, see `scaled_views`.
-        n_components: D.
-        n_mixtures: Q.
-        n_points: P.
-        seed: of the start and of all draws.
-        learning_rate: of Adam; it does not fall.
+        n_components: number of latent dimensions, D.
+        n_mixtures: number of mixture components, Q.
+        n_points: number of spectral points per component, P.
+        seed: random seed of the initialisation and of all draws.
+        learning_rate: constant learning rate of Adam.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class NaiveModel(nn.Module):
 
     @property
     def latents(self) -> Float[np.ndarray, "N D"]:
-        """The posterior means as they are now."""
+        """The current posterior means, shape (N, D)."""
         return self.mean.detach().cpu().numpy().copy()
 
     def draw(self) -> Draws:
@@ -104,7 +104,7 @@ class NaiveModel(nn.Module):
         return Draws(latent, [self._normal(self.points_shape) for _ in self.Ys])
 
     def bound(self, draws: Draws) -> Scalar:
-        """Estimate the evidence lower bound: one draw of X for all views, every term weighed by one."""
+        """Estimate the evidence lower bound from one draw of X for all views, with unit weight for every term."""
         std = positive(self.raw_std)
         X = self.mean + std * draws.latent
         kl = 0.5 * (std**2 + self.mean**2 - torch.log(std**2) - 1).sum()
@@ -115,7 +115,7 @@ class NaiveModel(nn.Module):
         return torch.stack(terms).sum() - kl
 
     def step(self) -> float:
-        """Take one step of Adam on all parameters, and give the bound before it."""
+        """Take one Adam step on all parameters; return the bound before it."""
         self.optimiser.zero_grad()
         loss = -self.bound(self.draw())
         loss.backward()
@@ -123,7 +123,7 @@ class NaiveModel(nn.Module):
         return -loss.item()
 
     def fit(self, n_steps: int, watch: Callable[[int, float], None]) -> None:
-        """Take many steps; `watch` hears the number of steps taken and the bound."""
+        """Take `n_steps` steps; call `watch` with the number of steps and the bound after each."""
         for step in range(n_steps):
             watch(step + 1, self.step())
 

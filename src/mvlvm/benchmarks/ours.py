@@ -1,7 +1,4 @@
-"""Our own fits, and those of the plain transcription, in the form in which peers are measured.
-
-Our training alone, without what a fit does before and after it, for those who take a step apart.
-"""
+"""Fits of NG-MVLVM and of the naive implementation, in the form in which all methods are measured."""
 
 import time
 import warnings
@@ -28,7 +25,7 @@ from mvlvm.training.history import History
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Say nothing of constant pixels, nor of fits that end by their number of steps."""
+    """Suppress warnings about constant columns and about reaching the maximal number of steps."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ViewWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -36,7 +33,7 @@ def quietly() -> Iterator[None]:
 
 
 def estimator(task: Task, n_steps: int | None, *, scale: Any = "auto") -> NGMVLVM:
-    """Make our estimator for a task; without a number of steps it ends by itself."""
+    """Return the estimator of a task; without `n_steps` it stops at convergence."""
     return NGMVLVM(
         n_components=task.n_components, n_mixtures=task.n_mixtures, n_points=task.n_points,
         max_iter=n_steps or defaults.MAX_ITER, tol=0.0 if n_steps else defaults.TOL, scale=scale,
@@ -46,14 +43,14 @@ def estimator(task: Task, n_steps: int | None, *, scale: Any = "auto") -> NGMVLV
 
 
 def naive_model(Ys: list[torch.Tensor], task: Task) -> NaiveModel:
-    """Make the plain transcription for a task."""
+    """Return the naive implementation for a task."""
     return NaiveModel(
         Ys, n_components=task.n_components, n_mixtures=task.n_mixtures, n_points=task.n_points, seed=task.seed
     )
 
 
 def fit_raw(views: ViewArrays, task: Task) -> Fitted:
-    """Fit our model, or the plain one, to views as they come: scaling is part of the work."""
+    """Fit NG-MVLVM or the naive implementation to unscaled views; scaling is part of the measured work."""
     if task.method == "naive":
         return _train_naive(scaled_views(views, task.device), task)
     with quietly():
@@ -64,7 +61,7 @@ def fit_raw(views: ViewArrays, task: Task) -> Fitted:
 
 
 def fit_ours(views: ViewArrays, task: Task) -> Fitted:
-    """Fit our model to scaled views."""
+    """Fit NG-MVLVM to scaled views."""
     with quietly():
         est = estimator(task, task.n_steps, scale=None).fit(dict(views))
     rebuilt: dict[str, np.ndarray] = est.reconstruct()
@@ -72,20 +69,20 @@ def fit_ours(views: ViewArrays, task: Task) -> Fitted:
 
 
 def predict_ours(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
-    """Give one view of new rows from the other."""
+    """Predict one view of new rows from the other with NG-MVLVM; shape (K, M)."""
     (target,) = set(views) - set(given)
     with quietly():
         return estimator(task, task.n_steps, scale=None).fit(dict(views)).predict(dict(given), target=target)
 
 
 def fit_naive(views: ViewArrays, task: Task) -> Fitted:
-    """Fit the plain transcription to scaled views."""
+    """Fit the naive implementation to scaled views."""
     Ys = [torch.as_tensor(Y, dtype=torch.float64, device=task.device) for Y in views.values()]
     return _train_naive(Ys, task)
 
 
 def _train_naive(Ys: list[torch.Tensor], task: Task) -> Fitted:
-    """Take as many steps as our own fits do at most, or as there is time for."""
+    """Train up to the maximal number of steps of NG-MVLVM or to the time limit."""
     begin, step_ends = time.perf_counter(), []
     model = naive_model(Ys, task)
     for _ in range(task.n_steps or defaults.MAX_ITER):
@@ -98,7 +95,7 @@ def _train_naive(Ys: list[torch.Tensor], task: Task) -> Fitted:
 
 
 def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[InitialModel, Callable[[int], History]]:
-    """Put a model together as `fit` does; give it, and what trains it on by a number of steps."""
+    """Assemble a model as `fit` does; return it with a function that trains it for a number of steps."""
     options, validated = validate(est.get_params(deep=False), est.kernel, views, None)
     generator = make_generator(seed_from(options.random_state), Stream.TRAINING, options.device)
     with quietly():
@@ -112,5 +109,5 @@ def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[InitialModel, Callable[[
 
 
 def ready_to_train(views: ViewArrays, task: Task) -> tuple[InitialModel, Callable[[int], History]]:
-    """Give the model of a task, and what trains it on by a number of steps."""
+    """Return the model of a task, and a function that trains it for a number of steps."""
     return untrained(estimator(task, 1), views)

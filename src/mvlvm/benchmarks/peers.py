@@ -1,10 +1,7 @@
-"""Factor models of other libraries.
+"""The methods of the benchmark: NG-MVLVM, and factor models, GPLVMs and manifold methods of other libraries.
 
-Maps of other libraries that keep neighbours together. They have no likelihood and cannot go back to the views.
-
-Gaussian process latent variable models of other libraries.
-
-All methods by name, as they are on PyPI, each at the settings of its own examples.
+Every method is used as published on PyPI, with the settings of its own examples. Manifold methods have no likelihood
+and cannot reconstruct views.
 """
 
 import contextlib
@@ -27,25 +24,32 @@ from mvlvm.benchmarks.tasks import Fitted, Method, NewViews, Task, ViewArrays
 from mvlvm.optional_dependencies import require
 
 _MOFA_ITERATIONS = 1000
+# As in the examples of GPyTorch; those of GPy use 10 to 40.
+_N_INDUCING = 25
+_BATCH = 100
+_GPY_ITERATIONS = 1000
+_GPYTORCH_ITERATIONS = 10_000
+_GPYTORCH_LEARNING_RATE = 0.01
+_ROWS_AT_ONCE = 500
 
 
 def fit_mofa(views: ViewArrays, task: Task) -> Fitted:
-    """Fit mofapy2's factor model."""
+    """Fit the factor model of mofapy2."""
     factors, weights, n_steps = _mofa(views, task)
     return Fitted(latents=factors, n_steps=n_steps, rebuilt={name: factors @ W.T for name, W in weights.items()})
 
 
 def predict_mofa(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
-    """Give one view of new rows from the other: rows with a missing view are fitted with all others."""
+    """Predict one view of new rows from the other: rows with a missing view are fitted with the training rows."""
     (source,), (target,) = given, set(views) - set(given)
-    gap = np.full((len(given[source]), views[target].shape[1]), np.nan)
-    new = {source: given[source], target: gap}
+    missing = np.full((len(given[source]), views[target].shape[1]), np.nan)
+    new = {source: given[source], target: missing}
     factors, weights, _ = _mofa({name: np.vstack([Y, new[name]]) for name, Y in views.items()}, task)
     return factors[len(views[target]) :] @ weights[target].T
 
 
 def fit_gfa(views: ViewArrays, task: Task) -> Fitted:
-    """Fit cca-zoo's group factor analysis."""
+    """Fit the group factor analysis of cca-zoo."""
     model = _gfa(views, task)
     factors = model.posterior_mean(list(views.values()))
     rebuilt = {name: factors @ W.T + m for name, W, m in zip(views, model.weights_, model.means_, strict=True)}
@@ -53,14 +57,14 @@ def fit_gfa(views: ViewArrays, task: Task) -> Fitted:
 
 
 def predict_gfa(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
-    """Give one view of new rows from the other by cca-zoo's group factor analysis."""
+    """Predict one view of new rows from the other with the group factor analysis of cca-zoo."""
     model, (target,) = _gfa(views, task), set(views) - set(given)
-    factors, place = model.posterior_mean([given.get(name) for name in views]), list(views).index(target)
-    return factors @ model.weights_[place].T + model.means_[place]
+    factors, index = model.posterior_mean([given.get(name) for name in views]), list(views).index(target)
+    return factors @ model.weights_[index].T + model.means_[index]
 
 
 def fit_pca(views: ViewArrays, task: Task) -> Fitted:
-    """Give principal components of all views side by side."""
+    """Fit PCA to the concatenated views."""
     Y = concatenate_views(views)
     model = PCA(task.n_components, random_state=task.seed).fit(Y)
     scores = model.transform(Y)
@@ -68,10 +72,10 @@ def fit_pca(views: ViewArrays, task: Task) -> Fitted:
 
 
 def _mofa(views: ViewArrays, task: Task) -> tuple[np.ndarray, dict[str, np.ndarray], int]:
-    """Give factors, weights of every view, and iterations."""
+    """Return the factors, the weights of every view, and the number of iterations."""
     require("mofapy2", "MOFA's factor model", "bench")
     entry = importlib.import_module("mofapy2.run.entry_point")
-    # It greets and reports on standard output, and uses what newer libraries warn of.
+    # It prints to standard output and uses deprecated functions.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = entry.entry_point()
@@ -92,7 +96,7 @@ def _gfa(views: ViewArrays, task: Task) -> Any:
     require("cca_zoo", "Group factor analysis of cca-zoo", "bench")
     probabilistic = importlib.import_module("cca_zoo.probabilistic")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it ends by its number of iterations where it has not converged
+        warnings.simplefilter("ignore")  # convergence warnings
         if task.n_steps is None:
             return probabilistic.GFA(task.n_components, random_state=task.seed).fit(list(views.values()))
         model = probabilistic.GFA(task.n_components, random_state=task.seed, max_iter=task.n_steps)
@@ -100,43 +104,34 @@ def _gfa(views: ViewArrays, task: Task) -> Any:
 
 
 def fit_umap(views: ViewArrays, task: Task) -> Fitted:
-    """Give umap-learn's map of all views side by side."""
+    """Fit umap-learn to the concatenated views."""
     umap = require("umap", "UMAP", "bench")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a seed makes it use one core, and it says so
+        warnings.simplefilter("ignore")  # a fixed seed restricts it to one core, with a warning
         model = umap.UMAP(n_components=task.n_components, random_state=task.seed)
         return Fitted(latents=np.asarray(model.fit_transform(concatenate_views(views)), dtype=np.float64))
 
 
 def fit_tsne(views: ViewArrays, task: Task) -> Fitted:
-    """Give scikit-learn's t-SNE of all views side by side."""
+    """Fit scikit-learn's t-SNE to the concatenated views."""
     model = TSNE(task.n_components, random_state=task.seed)
     latents = np.asarray(model.fit_transform(concatenate_views(views)), dtype=np.float64)
     return Fitted(latents=latents, n_steps=int(model.n_iter_))
 
 
 def fit_isomap(views: ViewArrays, task: Task) -> Fitted:
-    """Give scikit-learn's Isomap of all views side by side."""
+    """Fit scikit-learn's Isomap to the concatenated views."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where the graph of neighbours falls apart, it joins its parts
+        warnings.simplefilter("ignore")  # it warns if it connects the components of a disconnected graph
         return Fitted(latents=Isomap(n_components=task.n_components).fit_transform(concatenate_views(views)))
 
 
-# As in the examples of GPyTorch; GPy's own vary from 10 to 40.
-_N_INDUCING = 25
-_BATCH = 100
-_GPY_ITERATIONS = 1000
-_GPYTORCH_ITERATIONS = 10_000
-_GPYTORCH_LEARNING_RATE = 0.01
-_ROWS_AT_ONCE = 500
-
-
 class _TimeIsUpError(Exception):
-    """Ends an optimiser that cannot be asked to stop."""
+    """Raised inside the objective to stop an optimiser that has no time limit."""
 
 
 def fit_bayesian_gplvm(views: ViewArrays, task: Task) -> Fitted:
-    """Fit GPy's BayesianGPLVM to all views side by side."""
+    """Fit GPy's BayesianGPLVM to the concatenated views."""
     GPy = _gpy()
     Y = concatenate_views(views)
     np.random.seed(task.seed)  # it draws from NumPy's global generator
@@ -147,14 +142,14 @@ def fit_bayesian_gplvm(views: ViewArrays, task: Task) -> Fitted:
 
 
 def fit_mrd(views: ViewArrays, task: Task) -> Fitted:
-    """Fit GPy's MRD, manifold relevance determination."""
+    """Fit GPy's manifold relevance determination (MRD)."""
     model, stopped, n_steps = _mrd(views, task)
     rebuilt = {name: np.asarray(model.predict(model.X, Yindex=v)[0]) for v, name in enumerate(views)}
     return Fitted(latents=np.asarray(model.X.mean), n_steps=n_steps, stopped=stopped, rebuilt=rebuilt)
 
 
 def predict_mrd(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndarray, "K _"]:
-    """Give one view of new rows from the other by GPy's MRD: a latent is sought for every row, as its tutorial does."""
+    """Predict one view of new rows from the other with GPy's MRD, optimising the latents as in its tutorial."""
     (source,), (target,) = given, set(views) - set(given)
     model, _, _ = _mrd(views, task)
     names = list(views)
@@ -163,7 +158,7 @@ def predict_mrd(views: ViewArrays, given: NewViews, task: Task) -> Float[np.ndar
 
 
 def fit_gpytorch(views: ViewArrays, task: Task) -> Fitted:
-    """Fit a Bayesian GPLVM on GPyTorch's classes to all views side by side, by stochastic variational inference."""
+    """Fit GPyTorch's Bayesian GPLVM to the concatenated views by stochastic variational inference."""
     gpytorch = require("gpytorch", "The Bayesian GPLVM of GPyTorch", "bench")
     joined = concatenate_views(views)
     Y = torch.as_tensor(joined, dtype=torch.float32, device=task.device)
@@ -192,7 +187,7 @@ def fit_gpytorch(views: ViewArrays, task: Task) -> Fitted:
 
 
 def _gpy() -> Any:
-    """Import GPy, and keep it from talking."""
+    """Import GPy with its logging reduced to errors."""
     GPy = require("GPy", "GPy's models", "bench")
     logging.getLogger("GPy").setLevel(logging.ERROR)
     return GPy
@@ -208,7 +203,7 @@ def _mrd(views: ViewArrays, task: Task) -> tuple[Any, bool, int]:
 
 
 def _optimise(model: Any, task: Task) -> tuple[bool, int]:
-    """Run GPy's optimiser, L-BFGS-B, as long as there is time; give whether it was stopped, and its evaluations."""
+    """Run GPy's L-BFGS-B within the time limit; return whether it was stopped, and the number of evaluations."""
     begin, n_evaluations, original = time.perf_counter(), 0, model._objective_grads
 
     def counted(x: np.ndarray) -> Any:
@@ -227,16 +222,16 @@ def _optimise(model: Any, task: Task) -> tuple[bool, int]:
 
 
 def _gpytorch_gplvm(gpytorch: Any, start: Float[torch.Tensor, "N D"], n_columns: int) -> Any:
-    """Put the model together: one sparse Gaussian process per column, one q(x) per row."""
+    """Return the model: one sparse Gaussian process per column, one q(x) per row."""
     (N, D), shape, variational = start.shape, torch.Size([n_columns]), gpytorch.variational
 
     class Gplvm(gpytorch.models.gplvm.BayesianGPLVM):
         def __init__(self) -> None:
             weights = variational.CholeskyVariationalDistribution(_N_INDUCING, batch_shape=shape)
-            places = torch.randn(n_columns, _N_INDUCING, D)
+            inducing_points = torch.randn(n_columns, _N_INDUCING, D)
             prior = gpytorch.priors.NormalPrior(torch.zeros(N, D), torch.ones(N, D))
             latent = gpytorch.models.gplvm.VariationalLatentVariable(N, n_columns, D, start, prior)
-            super().__init__(latent, variational.VariationalStrategy(self, places, weights))
+            super().__init__(latent, variational.VariationalStrategy(self, inducing_points, weights))
             self.mean_module = gpytorch.means.ZeroMean(batch_shape=shape)
             self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel(ard_num_dims=D))
 

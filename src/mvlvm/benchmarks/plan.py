@@ -1,4 +1,4 @@
-"""What is measured: the tasks of every experiment, on a processor, on a GPU, and in seconds for a trial."""
+"""The benchmark plan: the tasks of every experiment for a CPU, a GPU, and a trial run of a few seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,23 +10,22 @@ from mvlvm.benchmarks.tasks import LOW_RANK, MNIST_WITH_LABELS, DataSpec, Task
 
 EXPERIMENTS = ("steps", "accuracy", "quality", "growth", "peers", "walltime", "profile")
 
-# The paper's 1-NN accuracy on MNIST with the label as a view; and what its single-view table has for R-MNIST, rounded.
+# The paper's 1-NN accuracy on MNIST with labels as a view, and on R-MNIST in its single-view table, rounded.
 MNIST_TARGET = 0.8272
 R_MNIST_TARGET = 0.79
 GPU_TARGET = 0.85
 N_MNIST = 70_000
 _N_MILLION = 1_000_000
-# Seeds under which the same is measured again, at most.
-MOST_ROUNDS = 10
+MOST_ROUNDS = 10  # maximal number of repetitions of a measurement, with different seeds
 _OWN_CHECKPOINTS = (5, 20, 50, 100, 200, 300, 500, 700, 0)
 _MNIST_CHECKPOINTS = (40, 50, 60, 80, 100, 150, 200, 300)
-# Plain steps are slow and go on from checkpoint to checkpoint; they are judged ever more seldom.
+# Naive steps are slow and training continues from checkpoint to checkpoint, so the intervals grow geometrically.
 _NAIVE_CHECKPOINTS = tuple(sorted({round(10 * 1.15**k) for k in range(50)} | {10_000}))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """A curve of quality against seconds: on what, for whom, how far."""
+    """A curve of accuracy against time: the data, the checkpoints, the target and the methods."""
 
     data: DataSpec
     own_checkpoints: tuple[int, ...]
@@ -40,26 +39,26 @@ class Plan:
     """Sizes of all experiments.
 
     Attributes:
-        rows: rows -> steps of our own fits, on `step_data`.
-        naive_rows: rows -> steps of the plain transcription.
-        step_rounds: how often both are measured in turn; a machine may be slower for a minute.
-        step_data: the data of steps and of growth with rows.
-        accuracy_rows: of the comparison of precisions.
-        accuracy_steps: steps after which it is made.
-        growth_rows: rows -> steps.
-        around: the data around which everything else grows, one at a time.
+        rows: number of rows -> number of steps of NG-MVLVM, on `step_data`.
+        naive_rows: number of rows -> number of steps of the naive implementation.
+        step_rounds: number of alternating repetitions of both, because the speed of a machine fluctuates.
+        step_data: the data of the step times and of the scaling with the number of rows.
+        accuracy_rows: number of rows for the comparison of precisions.
+        accuracy_steps: number of steps before that comparison.
+        growth_rows: number of rows -> number of steps.
+        around: the reference data from which the other sizes are varied, one at a time.
         growth: axis -> sizes: "M" columns, "V" views, "Q" mixtures, "P" spectral points.
-        growth_steps: steps at each of them.
-        quality: the curves.
-        peers: data on which all methods are compared.
-        methods: which methods.
-        walltime_rows: numbers of rows at which whole fits are timed, on `step_data`.
-        profile_rows: of the step that is taken apart.
-        profile_steps: steps to take it apart.
-        n_steps: limit to the steps of methods in a trial.
-        limit_s: seconds after which a method is stopped.
+        growth_steps: number of steps at each of these sizes.
+        quality: the curves of accuracy against time.
+        peers: the data on which all methods are compared.
+        methods: names of the methods.
+        walltime_rows: numbers of rows at which complete fits are timed, on `step_data`.
+        profile_rows: numbers of rows at which a step is profiled.
+        profile_steps: number of profiled steps.
+        n_steps: limit on the number of steps of every method in a trial run.
+        limit_s: time limit of a method in seconds.
         device: "cpu" or "cuda".
-        warm_up: whether a few rows are fitted before anything is measured.
+        warm_up: whether to fit a few rows before every measurement.
     """
 
     rows: dict[int, int]
@@ -136,13 +135,13 @@ TRIAL = Plan(
 
 
 def plan_for(device: str, *, trial: bool, limit_s: float | None = None) -> Plan:
-    """Give the plan for a device, or a trial of seconds."""
+    """Return the plan for a device, or for a trial run of a few seconds."""
     plan = replace(TRIAL, device=device) if trial else CUDA if device == "cuda" else CPU
     return plan if limit_s is None else replace(plan, limit_s=limit_s)
 
 
 def tasks_of(plan: Plan, experiment: str) -> list[Task]:
-    """Give the tasks of an experiment, those of ours and of others beside each other in time."""
+    """Return the tasks of an experiment; those of NG-MVLVM and of other methods alternate."""
     tasks = {
         "steps": _step_tasks, "accuracy": _accuracy_tasks, "quality": _quality_tasks, "growth": _growth_tasks,
         "peers": _peer_tasks, "walltime": _walltime_tasks, "profile": _profile_tasks,
@@ -151,7 +150,7 @@ def tasks_of(plan: Plan, experiment: str) -> list[Task]:
 
 
 def growth_axis(plan: Plan, axis: str) -> list[Task]:
-    """Give the tasks along which one size grows; "N" is rows."""
+    """Return the tasks that vary one size; "N" is the number of rows."""
     if axis == "N":
         return [
             Task(experiment="growth", method="ours", data=DataSpec(name=plan.step_data, n_samples=n), n_steps=steps)
@@ -203,7 +202,7 @@ def _quality_tasks(plan: Plan) -> list[Task]:
 
 
 def _growth_tasks(plan: Plan) -> list[Task]:
-    """Give every axis; where they cross is measured once."""
+    """Return the tasks of all axes; the reference size they share is measured once."""
     return list(dict.fromkeys(task for axis in ("N", *plan.growth) for task in growth_axis(plan, axis)))
 
 

@@ -1,7 +1,4 @@
-"""Running tasks one after another, each in a fresh process, and keeping what has finished.
-
-A whole session: tasks run, outcomes kept, page and figures written.
-"""
+"""Benchmark runs: every task in a fresh process, outcomes in a JSON-lines file, the result page from all outcomes."""
 
 import json
 import os
@@ -21,10 +18,10 @@ from mvlvm.benchmarks.speed_page import draw_figures, page_text
 from mvlvm.benchmarks.tasks import DONE, FAILED, SKIPPED, STOPPED, Key, Outcome, Task
 from mvlvm.records import RESULTS_VERSION, append_line, describe_machine, read_lines
 
-# A process has this much time beyond its task's limit to load its data, warm up, and judge what it found.
+# Time beyond a task's limit for loading data, warm-up and evaluation.
 _GRACE_S = 120.0
 _GRACE_SHARE = 1.5
-# Others are tried again: a package may have been installed since.
+# Tasks with any other status are run again: a package may have been installed since.
 _SETTLED = (DONE, STOPPED, SKIPPED)
 
 Say = Callable[[Outcome], None]
@@ -32,21 +29,21 @@ Say = Callable[[Outcome], None]
 
 @dataclass(frozen=True)
 class OutcomeFile:
-    """The outcomes that are kept, one JSON line each. A task that was run again is there twice; the last one counts."""
+    """File of outcomes, one JSON line each; of repeated tasks, the last outcome counts."""
 
     path: Path
 
     def read(self) -> dict[Key, Outcome]:
-        """Give what has been found by this version of the library."""
+        """Return the outcomes of this version of the library, by key."""
         outcomes = read_lines(self.path, Outcome.from_json)
         return {outcome.key: outcome for outcome in outcomes if outcome.version == RESULTS_VERSION}
 
     def append(self, outcome: Outcome) -> None:
-        """Keep an outcome."""
+        """Append an outcome to the file."""
         append_line(self.path, outcome.as_json())
 
     def merge(self, others: Iterable[Path]) -> int:
-        """Take over what other files have, and give how much of it is new."""
+        """Append the outcomes of other files; return the number of new ones."""
         known, new = self.read(), 0
         for path in others:
             for key, outcome in OutcomeFile(path).read().items():
@@ -61,10 +58,10 @@ class Run:
     """One run of the benchmark.
 
     Attributes:
-        file: where outcomes are kept.
-        again: whether to run what has finished before.
-        measure: gives the status, numbers and note of a task.
-        began: when.
+        file: file of outcomes.
+        again: whether to repeat tasks that have already finished.
+        measure: function that returns the status, numbers and note of a task.
+        began: start time.
     """
 
     file: OutcomeFile
@@ -73,7 +70,7 @@ class Run:
     began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def all(self, tasks: Sequence[Task], say: Say) -> None:
-        """Run tasks one after another; one that fails does not keep the rest from running."""
+        """Run tasks sequentially; the failure of one does not stop the others."""
         found = {} if self.again else self.file.read()
         for task in tasks:
             machine = describe_machine(task.device)
@@ -90,7 +87,7 @@ class Run:
 
 
 def in_fresh_process(task: Task) -> dict[str, Any]:
-    """Measure a task in a process of its own, which is ended when its time is up."""
+    """Measure a task in a subprocess, which is terminated at its time limit."""
     limit = task.limit_s * _GRACE_SHARE + _GRACE_S
     here = str(Path(mvlvm.__file__).parents[1])
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -114,7 +111,7 @@ def in_fresh_process(task: Task) -> dict[str, Any]:
 
 
 def _was_too_much(before: Outcome, task: Task, machine: str) -> bool:
-    """Tell whether a method was stopped on fewer rows of the same data."""
+    """Return whether a method was stopped on fewer rows of the same data."""
     if before.machine != machine or before.status != STOPPED or task.experiment != "walltime":
         return False
     rows, more = before.task.data.n_samples, task.data.n_samples
@@ -131,11 +128,11 @@ PAGE, CELLS = "speed.md", "speed.jsonl"
 
 @dataclass(frozen=True)
 class Session:
-    """Where a benchmark keeps its outcomes, and writes its page.
+    """Folder of a benchmark, with its outcomes and result page.
 
     Attributes:
-        folder: for both.
-        trial: a trial runs in this process, and its page says that its numbers mean nothing.
+        folder: folder of the outcomes, the page and its figures.
+        trial: whether this is a trial run, which runs in this process and marks the page as meaningless.
     """
 
     folder: Path
@@ -143,21 +140,21 @@ class Session:
 
     @property
     def file(self) -> OutcomeFile:
-        """The outcomes."""
+        """The file of outcomes."""
         return OutcomeFile(self.folder / CELLS)
 
     def tasks(self, plan: Plan, experiments: Sequence[str], methods: Sequence[str] = ()) -> list[Task]:
-        """Give the tasks of some experiments, of some methods or of all."""
+        """Return the tasks of some experiments, for some methods or for all."""
         tasks = [task for experiment in experiments for task in tasks_of(plan, experiment)]
         return [task for task in tasks if not methods or task.method in methods]
 
     def run(self, tasks: Sequence[Task], say: Callable[[Outcome], None], *, again: bool = False) -> None:
-        """Run what has not finished yet."""
+        """Run the tasks that have not finished yet; call `say` with every outcome."""
         run = Run(self.file, again, work) if self.trial else Run(self.file, again)
         run.all(tasks, say)
 
     def write_page(self) -> list[Path]:
-        """Write page and figures from all outcomes that are kept, and give their paths."""
+        """Write the page and its figures from all outcomes; return their paths."""
         results = Results(self.file.read())
         figures = draw_figures(results, self.folder)
         page = self.folder / PAGE

@@ -1,16 +1,11 @@
-"""The figures of the page, out of what was measured.
-
-The parts of the page about other methods.
-
-The page of results, written from what was measured. No number on it is typed by hand.
-"""
+"""The result page of the benchmark and its figures, generated from the outcomes without manual numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from mvlvm.benchmarks.comparison import DEVICES, Results, Standing, all_claims, standings
+from mvlvm.benchmarks.comparison import DEVICES, Comparison, Results, all_claims, comparisons
 from mvlvm.benchmarks.peers import METHODS
 from mvlvm.benchmarks.plan import GPU_TARGET, MNIST_TARGET, R_MNIST_TARGET
 from mvlvm.benchmarks.tasks import DONE, STOPPED, Outcome
@@ -23,11 +18,14 @@ AXES = {"N": "rows, N", "M": "columns of a view, M", "V": "views, V", "Q": "mixt
 
 
 def draw_figures(results: Results, folder: Path) -> dict[str, str]:
-    """Write every figure that there are numbers for, and give their file names by device and kind, such as cpu-growth.
+    """Write all figures for which outcomes exist.
 
     Args:
-        results: what was measured.
-        folder: where the figures go.
+        results: the outcomes.
+        folder: the folder of the figures.
+
+    Returns:
+        Device and kind, such as "cpu-growth" -> file name.
     """
     from mvlvm.plots import write
 
@@ -108,11 +106,11 @@ its latents stand, which is all that most of the others give, and in brackets un
 
 
 def peers_section(results: Results, device: str) -> str:
-    """Give a table for every data set, and say in plain words where others are ahead."""
+    """Return the comparison tables of all data sets, with a summary of where other methods are ahead."""
     outcomes = results.of("peers", device)
     if not outcomes:
         return ""
-    beside = {id(standing.theirs): standing for standing in standings(results, device)}
+    beside = {id(comparison.theirs): comparison for comparison in comparisons(results, device)}
     parts = ["### Beside other methods", filled(_HOW)]
     for data in dict.fromkeys(outcome.task.data.name for outcome in outcomes):
         rows = [["method", "kind", "time", "1-NN", "reconstruction", "prediction", "memory", "ours to the same"]]
@@ -124,7 +122,7 @@ def peers_section(results: Results, device: str) -> str:
 
 
 def walltime_section(results: Results, device: str) -> str:
-    """Give the seconds of whole fits, methods by rows."""
+    """Return the table of wall times, methods by numbers of rows."""
     outcomes = results.of("walltime", device)
     if not outcomes:
         return ""
@@ -138,40 +136,40 @@ def walltime_section(results: Results, device: str) -> str:
     return f"### Wall time\n\n{text}\n\n{markdown(rows)}"
 
 
-def verdict(found: Sequence[Standing]) -> str:
-    """Say against whom we are ahead, and in what others are."""
+def verdict(found: Sequence[Comparison]) -> str:
+    """Return a summary of the comparisons in which NG-MVLVM is ahead, and of those in which it is not."""
     if not found:
         return ""
-    promised = [standing for standing in found if standing.must_be_behind]
-    ahead = sum(standing.we_are_ahead for standing in promised)
+    promised = [comparison for comparison in found if comparison.must_be_behind]
+    ahead = sum(comparison.we_are_ahead for comparison in promised)
     lines = [
         filled(f"""Against Gaussian process and factor analysis methods we are ahead in time to equal or better
         1-NN accuracy in {ahead} of {len(promised)} comparisons."""),
         "**Where others are ahead:**",
     ]
     items = [
-        f"- {standing.theirs.task.method} on {standing.theirs.task.data.name}: {', '.join(standing.ahead_in())}."
-        for standing in found
-        if standing.ahead_in()
+        f"- {comparison.theirs.task.method} on {comparison.theirs.task.data.name}: {', '.join(comparison.ahead_in())}."
+        for comparison in found
+        if comparison.ahead_in()
     ]
     return "\n\n".join([*lines, "\n".join(items) or "nowhere in what was measured."])
 
 
-def _to_the_same(standing: Standing) -> str:
-    if standing.seconds is None or standing.whole_seconds is None:
+def _to_the_same(comparison: Comparison) -> str:
+    if comparison.seconds is None or comparison.whole_seconds is None:
         return "not reached"
-    return f"{duration(standing.seconds)} ({duration(standing.whole_seconds)})"
+    return f"{duration(comparison.seconds)} ({duration(comparison.whole_seconds)})"
 
 
-def _row(outcome: Outcome, standing: Standing | None) -> list[str]:
+def _row(outcome: Outcome, comparison: Comparison | None) -> list[str]:
     numbers, family = outcome.numbers, METHODS[outcome.task.method].family
     if outcome.status not in (DONE, STOPPED) or not numbers:
         note = outcome.note if len(outcome.note) < 80 else f"{outcome.note[:77]}..."
         return [outcome.task.method, family, f"{outcome.status}: {note}", *[_NOTHING] * 5]
     late = " (stopped)" if outcome.status == STOPPED else ""
     same = _NOTHING
-    if standing is not None:
-        same = _to_the_same(standing)
+    if comparison is not None:
+        same = _to_the_same(comparison)
     return [
         outcome.task.method, family, duration(numbers["seconds"]) + late,
         f"{100 * numbers['accuracy']:.1f} %" if "accuracy" in numbers else _NOTHING,
@@ -205,12 +203,12 @@ _TRIAL = "**A trial of the program with hardly any training. The numbers mean no
 
 
 def page_text(results: Results, figures: Mapping[str, str], *, trial: bool = False) -> str:
-    """Give the whole page in Markdown.
+    """Return the complete page in Markdown.
 
     Args:
-        results: what was measured.
-        figures: device and kind -> file name, as `draw_figures` gives them.
-        trial: whether the numbers mean anything.
+        results: the outcomes.
+        figures: device and kind -> file name, as returned by `draw_figures`.
+        trial: whether the outcomes are those of a trial run, which the page then states.
     """
     parts = ["# Speed", *([_TRIAL] if trial else []), filled(_INTRODUCTION), _in_short(results)]
     for device in DEVICES:
@@ -222,7 +220,7 @@ def page_text(results: Results, figures: Mapping[str, str], *, trial: bool = Fal
 
 
 def claim_rows(results: Results) -> list[list[str]]:
-    """Give every promise, what was measured, and whether it holds."""
+    """Return one row per claim: the machine, the claim, the measured number, and whether it holds."""
     rows = []
     for claim in all_claims():
         found = claim.measure(results)
@@ -279,7 +277,7 @@ def _steps_section(results: Results, device: str) -> str:
 
 
 def _step_seconds(results: Results, outcome: Outcome, device: str) -> float:
-    """Give the time of a step, the median over rounds."""
+    """Return the median over rounds of the step time."""
     return median(o.numbers["seconds_per_step"] for o in results.rounds(outcome.task, device))
 
 

@@ -1,9 +1,7 @@
-"""How cost grows with size.
+"""Step times: their scaling with the problem size, their profile by operator, and their arithmetic lower bound.
 
-Where the time of one step goes, and how far it is from the least that the arithmetic takes.
-
-What a step takes is the difference between many steps and a few, divided by the steps between them, so that all that
-is done once cancels.
+The profile of a step is the difference between the profiles of many and of a few steps, divided by the difference in
+their number, so that one-off costs cancel.
 """
 
 import time
@@ -22,40 +20,40 @@ from mvlvm.training.history import History
 
 
 def log_log_slope(sizes: Sequence[float | int], costs: Sequence[float | int]) -> float:
-    """Give the power with which costs grow: the slope of their logarithms, by least squares.
+    """Return the exponent with which costs grow: the least-squares slope of their logarithms.
 
     Example:
         >>> round(log_log_slope([1, 10, 100], [3, 300, 30_000]), 6)
         2.0
     """
     if len(set(sizes)) < 2:
-        raise ValueError(f"A slope needs costs at two sizes at least. Got {len(set(sizes))}.")
+        raise ValueError(f"The slope needs costs at two sizes or more. Got {len(set(sizes))}.")
     return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
 
 
 def seconds_per_step(elapsed: Sequence[float], *, warm_up: int, n_blocks: int = 7) -> float:
-    """Give the time of a step from the times at which steps had ended.
+    """Return the time of a step, estimated from the times at which steps ended.
 
-    It is the median over blocks of steps of their mean: single steps may be recorded late where a GPU works on its own,
-    and a machine that others use has hiccups.
+    The estimate is the median over blocks of the mean step time, because a GPU that works asynchronously records single
+    steps late and a shared machine has outliers.
 
     Args:
-        elapsed: seconds from the start to the end of every step.
-        warm_up: steps that do not count.
-        n_blocks: into how many blocks the rest is cut.
+        elapsed: seconds from the start of training to the end of every step.
+        warm_up: number of initial steps to discard.
+        n_blocks: number of blocks of the remaining steps.
 
     Example:
         >>> seconds_per_step([5.0, 6.0, 7.0, 8.0, 99.0], warm_up=1)
         1.0
     """
     if len(elapsed) < warm_up + 1:
-        raise ValueError(f"{warm_up} steps do not count, so there must be more. Got {len(elapsed)}.")
+        raise ValueError(f"There must be more steps than the {warm_up} discarded ones. Got {len(elapsed)}.")
     times = np.concatenate([[0.0], elapsed])[warm_up:]
     cuts = np.unique(np.linspace(0, len(times) - 1, min(n_blocks, len(times) - 1) + 1).astype(int))
     return float(np.median(np.diff(times[cuts]) / np.diff(cuts)))
 
 
-# Words in the names of operators and kernels, in the order in which they are looked for.
+# Substrings of the names of operators and kernels, in order of precedence.
 PARTS = {
     "optimiser": ("adam", "_foreach", "addcdiv", "lerp", "optimizer"),
     "factorisations": ("cholesky", "triangular", "linalg", "potrf", "potri", "trsm", "trtri", "getrf", "syevd"),
@@ -72,13 +70,13 @@ _RATE_ROUNDS = 5
 
 
 def part_of(operator: str) -> str:
-    """Give the part of a step that an operator or a kernel belongs to."""
+    """Return the part of a step to which an operator or kernel belongs."""
     name = operator.lower()
     return next((part for part, words in PARTS.items() if any(word in name for word in words)), _PASSES)
 
 
 def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
-    """Give seconds of every part of a step, operations of its products, and the rate of a matrix product beside it."""
+    """Profile a step: seconds of every part, operations of its products, and the rate of a matrix product."""
     n_steps, (assembly, train) = task.n_steps or 20, ready_to_train(views, task)
     step = seconds_per_step(train(n_steps).seconds, warm_up=n_steps // 3)
     long, short = (_profiled(train, n, task.device) for n in (n_steps + _SHORT, _SHORT))
@@ -92,21 +90,21 @@ def profile_step(views: ViewArrays, task: Task) -> dict[str, Any]:
 
 
 def product_operations(shapes: Sequence[tuple[int, ...]], task: Task) -> float:
-    """Count the floating point operations of the products of one step, as few as they can be.
+    """Return the minimal number of floating-point operations of the matrix products of one step.
 
-    Half of Phi' Phi, and Phi' Y forwards, Phi G and Y B' backwards, each two operations for every pair of numbers; and
-    the factorisation of an F x F matrix with its inverse.
+    Forward half of Phi' Phi, and Phi' Y; backward Phi G and Y B', with two operations per multiply-add; and the
+    factorisation and inverse of an F x F matrix.
 
     Args:
-        shapes: of the views, in the columns that they are cut to.
-        task: says how many features there are.
+        shapes: shapes of the views after compression.
+        task: determines the number of features F.
     """
     F = 2 * task.n_mixtures * task.n_points
     return float(sum(N * F * (3 * F + 4 * r) + F**3 for N, r in shapes))
 
 
 def product_rate(n_rows: int, task: Task) -> float:
-    """Measure how many operations a second a float32 product of the features' shape makes, at its best."""
+    """Measure the best rate, in operations per second, of a float32 product with the shape of the features."""
     F = 2 * task.n_mixtures * task.n_points
     Phi, times = torch.randn(n_rows, F, device=task.device), []
     for _ in range(_RATE_ROUNDS):
@@ -119,7 +117,7 @@ def product_rate(n_rows: int, task: Task) -> float:
 
 
 def _profiled(train: Callable[[int], History], n_steps: int, device: str) -> Counter[str]:
-    """Give the seconds of every part of some steps."""
+    """Return the seconds of every part of `n_steps` steps."""
     on_gpu = device == "cuda"
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
     with profile(activities=activities) as found:

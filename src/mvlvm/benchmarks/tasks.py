@@ -1,9 +1,4 @@
-"""The data that costs are measured on: sets by name, MNIST of any length, matrices of any size.
-
-One thing to measure, in words that travel between processes, and what came out of it.
-
-What a fit by any method leaves behind, and who the methods are.
-"""
+"""Benchmark tasks and their data: what to measure, on which data, and the records of outcomes and fits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,22 +15,22 @@ MNIST_WITH_LABELS = "mnist+label"
 LOW_RANK = "low-rank"
 _N_MNIST = 70_000
 _N_CLASSES = 10
-# Beside grey levels up to 255: rows that were drawn twice are not the same, and look as they did.
+# Relative to grey levels up to 255: makes repeated rows distinct without changing their appearance.
 _NOISE_OF_COPIES = 0.5
-# Images have a few strong directions and a long tail of weak ones.
+# The spectrum of images: a few strong components and a long tail of weak ones.
 _RANK, _DECAY, _NOISE = 40, 1.0, 0.1
 _LARGE = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSpec:
-    """Which data.
+    """Specification of benchmark data.
 
     Attributes:
-        name: of a data set, or `MNIST_WITH_LABELS` or `LOW_RANK`.
-        n_samples: how many rows; None for all there are.
-        n_columns: of every view of `LOW_RANK`.
-        n_views: of `LOW_RANK`.
+        name: name of a data set, or `MNIST_WITH_LABELS` or `LOW_RANK`.
+        n_samples: number of rows; None for the complete data set.
+        n_columns: number of columns of every view of `LOW_RANK`.
+        n_views: number of views of `LOW_RANK`.
     """
 
     name: str
@@ -46,16 +41,17 @@ class DataSpec:
 
 @dataclass(frozen=True)
 class Data:
-    """Views as numbers, and classes where there are some."""
+    """Views as numeric arrays, and class labels if there are any."""
 
     views: dict[str, Float[np.ndarray, "N _"]]
     labels: Int[np.ndarray, " N"] | None
 
 
 def load_data(spec: DataSpec, seed: int = 0) -> Data:
-    """Load or make the data.
+    """Load or generate the data of a specification.
 
-    Views are float64, float32 where they have more than 100,000 rows.
+    Returns:
+        Views in float64, or in float32 if they have more than 100,000 rows, and class labels.
     """
     if spec.name == LOW_RANK:
         return low_rank(spec.n_samples or 1000, spec.n_columns, spec.n_views, seed)
@@ -70,9 +66,9 @@ def load_data(spec: DataSpec, seed: int = 0) -> Data:
 
 
 def mnist_with_labels(n_samples: int, seed: int) -> Data:
-    """Give images of MNIST and their digits, one-hot, as a second view.
+    """Return MNIST images with their one-hot labels as a second view.
 
-    Beyond the 70,000 that there are, rows are drawn again with a little noise.
+    Rows beyond the 70,000 of the data set are repetitions with a little noise.
     """
     mnist = load("mnist", random_state=seed, n_samples=None if n_samples >= _N_MNIST else n_samples)
     images, labels = mnist.views["image"], mnist.labels
@@ -81,7 +77,9 @@ def mnist_with_labels(n_samples: int, seed: int) -> Data:
     if n_samples > len(images):
         rows = np.concatenate([np.arange(len(images)), rng.integers(len(images), size=n_samples - len(images))])
         pixels = images[rows].astype(dtype)
-        for start in range(len(images), n_samples, _LARGE):  # in portions: the noise is as large as the images
+        for start in range(
+            len(images), n_samples, _LARGE
+        ):  # in chunks, because the noise takes as much memory as the images
             part = pixels[start : start + _LARGE]
             part += _NOISE_OF_COPIES * rng.standard_normal(part.shape, dtype=np.float32)
         labels = labels[rows]
@@ -91,7 +89,7 @@ def mnist_with_labels(n_samples: int, seed: int) -> Data:
 
 
 def low_rank(n_samples: int, n_columns: int, n_views: int, seed: int) -> Data:
-    """Make views of one set of factors whose strength falls as that of the components of images does."""
+    """Generate views from common factors whose variance decays like that of the principal components of images."""
     rng = np.random.default_rng(seed)
     rank = min(_RANK, n_columns)
     factors = rng.standard_normal((n_samples, rank)) / np.arange(1, rank + 1) ** _DECAY
@@ -109,25 +107,25 @@ DONE, STOPPED, ABSENT, FAILED, SKIPPED = "done", "stopped", "not installed", "fa
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One method on one set of data.
+    """One measurement of one method on one data set, serialisable as JSON.
 
     Attributes:
-        experiment: what is to be measured: "steps", "quality", "growth" and so on.
-        method: whose work it is.
-        data: on what.
-        n_components: latent dimensions, D.
-        n_mixtures: mixtures of a view, Q, for the methods that have some.
-        n_points: spectral points per mixture, P, likewise.
-        n_steps: steps or iterations to take; None for what the method takes by itself.
-        checkpoints: numbers of steps after which quality is measured; 0 is a fit at all defaults.
-        target: quality at which to stop.
-        dtype: of our fits, "auto" or "float64".
-        init: where our fits start.
-        learning_rate: of our fits; None is the default.
-        limit_s: seconds after which it is stopped.
+        experiment: the quantity to measure: "steps", "quality", "growth" and so on.
+        method: name of the method.
+        data: specification of the data.
+        n_components: number of latent dimensions, D.
+        n_mixtures: number of mixture components per view, Q, if the method has any.
+        n_points: number of spectral points per component, P, if the method has any.
+        n_steps: number of steps or iterations; None for the method's own stopping rule.
+        checkpoints: numbers of steps at which accuracy is measured; 0 is a fit with all defaults.
+        target: accuracy at which to stop.
+        dtype: dtype of NG-MVLVM, "auto" or "float64".
+        init: initialisation of NG-MVLVM.
+        learning_rate: learning rate of NG-MVLVM; None for the default.
+        limit_s: time limit in seconds.
         device: "cpu" or "cuda".
-        seed: of the data and the fit.
-        warm_up: whether a few rows are fitted first, so that imports and compilers do not count.
+        seed: random seed of the data and of the fit.
+        warm_up: whether to fit a few rows first, to exclude the time of imports and compilation.
     """
 
     experiment: str
@@ -149,7 +147,7 @@ class Task:
 
     @property
     def case(self) -> str:
-        """What tells it from other tasks of the same experiment and method."""
+        """Identifier of the task among those of the same experiment and method."""
         data = self.data
         size = "all" if data.n_samples is None else str(data.n_samples)
         shape = f" M={data.n_columns} V={data.n_views}" if data.name == "low-rank" else ""
@@ -162,32 +160,33 @@ class Task:
 
     @property
     def who(self) -> str:
-        """The method, and its start where it is another."""
+        """Name of the method, with its initialisation if that is not PCA."""
         return self.method if self.init == "pca" else f"{self.method}, init='{self.init}'"
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return the record as JSON-serialisable values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Task":
-        """Read what `as_json` gave."""
+        """Restore a record from the result of `as_json`."""
         known = {**fields, "data": DataSpec(**fields["data"]), "checkpoints": tuple(fields["checkpoints"])}
         return cls(**known)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a task.
+    """Outcome of a task.
 
     Attributes:
         task: the task.
-        status: "done", "stopped" at its limit, "not installed", "failed", or "not tried" because less was too much.
-        numbers: name -> what was measured; curves are lists.
-        note: in words, what is wrong.
-        machine: in words.
-        version: the library's version.
-        run: when the run began; ratios are taken within one.
+        status: "done", "stopped" at the time limit, "not installed", "failed", or "not tried" because the method was
+            stopped on less data.
+        numbers: name -> measured value; curves are lists.
+        note: description of an error or of the reason why the task was stopped.
+        machine: description of the machine.
+        version: version of the library.
+        run: start time of the benchmark run; ratios are computed within one run.
     """
 
     task: Task
@@ -200,16 +199,16 @@ class Outcome:
 
     @property
     def key(self) -> Key:
-        """What tells it from others of its version."""
+        """Identifier of the outcome among those of the same library version."""
         return self.task.experiment, self.task.method, self.task.case, self.machine
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as JSON takes it."""
+        """Return the record as JSON-serialisable values."""
         return {**asdict(self), "task": self.task.as_json()}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Outcome":
-        """Read what `as_json` gave."""
+        """Restore a record from the result of `as_json`."""
         return cls(**{**fields, "task": Task.from_json(fields["task"])})
 
 
@@ -219,15 +218,15 @@ NewViews = Mapping[str, Float[np.ndarray, "K _"]]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """A fit.
+    """Result of a fit by any method.
 
     Attributes:
-        latents: what rows became.
-        n_steps: steps or iterations taken, where they are counted.
-        step_ends: seconds from the start of training to the end of every step, where they are known.
-        stopped: whether it was stopped at its limit.
-        rebuilt: view name -> the view as the method sees it, for methods that can go back.
-        bound: on the log evidence in nats, for our own.
+        latents: latents of the rows, shape (N, D).
+        n_steps: number of steps or iterations, if the method reports it.
+        step_ends: seconds from the start of training to the end of every step, if known.
+        stopped: whether the fit was stopped at its time limit.
+        rebuilt: view name -> reconstruction, for methods that can reconstruct.
+        bound: evidence lower bound in nats, for NG-MVLVM.
     """
 
     latents: Float[np.ndarray, "N _"]
@@ -240,15 +239,15 @@ class Fitted:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A method that can be measured.
+    """A method in the benchmark.
 
     Attributes:
         family: "ours", "plain" (the paper's equations), "Gaussian process", "factor analysis" or "other".
-        package: what must be installed, by the name under which it is imported.
-        setting: how it was used, in words.
-        fit: takes centred and scaled views and a task.
-        predict: takes training views, one view of new rows and a task, and gives the new rows of the other view.
-        fewest_views: how many views it needs.
+        package: import name of the required package.
+        setting: description of the settings.
+        fit: function of standardised views and a task.
+        predict: function of training views, one view of new rows and a task; returns their other view.
+        fewest_views: minimal number of views.
     """
 
     family: str
@@ -260,5 +259,5 @@ class Method:
 
 
 def standardised(views: ViewArrays) -> dict[str, Float[np.ndarray, "N _"]]:
-    """Centre and scale views as the library does by default, and leave constant columns out."""
+    """Return the views centred and scaled as by default in the library, without constant columns."""
     return {name: fit_scaling(name, Y, "auto").apply(Y) for name, Y in views.items()}
