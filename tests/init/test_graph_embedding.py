@@ -70,7 +70,7 @@ def test_layout_depends_on_the_seed():
 
 
 def test_layout_does_not_shrink_as_edge_weights_grow():
-    """Attraction and repulsion are both proportional to a row's weights, and Adam is invariant to the gradient's scale."""
+    """Attraction and repulsion are both proportional to a row's weights, and Adam is invariant to scale."""
     graph = knn_graph(swiss_roll(n=8)[0].float(), generator_at())
     initial = torch.randn((8, 2), generator=generator_at())
     sizes = [
