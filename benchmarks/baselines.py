@@ -1,8 +1,8 @@
-"""Fit every single-view method to R-MNIST, and write docs/results/baselines.md beside the paper's numbers.
+"""Fit every single-view method to R-MNIST, and write docs/results/baselines.md with a comparison to the paper.
 
-Run it with `.venv/bin/python benchmarks/baselines.py --seeds 0`. Finished cells are kept in
-benchmarks/results/baselines.jsonl and not run again, so it may be interrupted. With `--cells FILE` another machine's
-cells go to a file of their own, which `--merge FILE` takes over here.
+Run it with `.venv/bin/python benchmarks/baselines.py --seeds 0`. Finished cells are stored in
+benchmarks/results/baselines.jsonl and not run again, so it can be interrupted. `--cells FILE` stores the cells of
+another machine in a separate file, which `--merge FILE` copies here.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _accuracy(method: str, seed: int, effort: Effort) -> Numbers:
-    """Give the five-fold accuracy of 1-NN in two latent dimensions, every parameter at its default."""
+    """Return the five-fold 1-NN accuracy in two latent dimensions, with default parameters."""
     data = datasets.load("r-mnist", random_state=seed)
     estimator = NGMVLVM if method == "NG-MVLVM" else baselines.get(method)
     latents = estimator(n_components=2, random_state=seed).fit_transform(data.views, data.labels)
@@ -32,7 +32,7 @@ EXPERIMENTS = (Experiment("r-mnist", {method: partial(_accuracy, method) for met
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run what is asked for, and write the page about everything that has finished."""
+    """Run the selected cells, and write the page of all finished cells."""
     options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
     file = CellFile(ROOT / "benchmarks" / "results" / "baselines.jsonl", RESULTS_VERSION)
     if run_options(EXPERIMENTS, file, Effort(), options):

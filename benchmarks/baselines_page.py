@@ -1,4 +1,4 @@
-"""The page docs/results/baselines.md: single-view methods on R-MNIST beside the paper's numbers."""
+"""The page docs/results/baselines.md: single-view methods on R-MNIST compared with the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 from cells import CellFile
 from result_page import filled, markdown
 
-# Mean and standard deviation of the paper's single-view table, 1-NN in percent. Its "LDA" may be either.
+# Mean and standard deviation of the paper's single-view table, 1-NN in percent. Its "LDA" is ambiguous.
 PAPER = {
     "PCA": (36.56, 1.23), "linear discriminant analysis": (23.38, 2.69), "latent Dirichlet allocation": (23.38, 2.69),
     "Isomap": (44.45, 2.14), "HPF": (31.49, 4.02), "BGPLVM": (56.75, 3.37), "GPLVM-SVI": (34.41, 5.48),
@@ -16,21 +16,21 @@ PAPER = {
     "CVQ-VAE": (12.87, 0.53), "RFLVM": (60.2, 5.53), "ARFLVM": (79.59, 1.52), "NG-MVLVM": (80.99, 0.59),
 }  # fmt: skip
 METHODS = tuple(PAPER)
-# Those that are within our reach to get right must not fall behind by more.
+# Methods that should be reproducible: they must not be further below the paper than this.
 WITHIN_REACH = ("PCA", "Isomap", "VAE", "BGPLVM", "GPLVM-SVI", "ARFLVM")
 MOST_BEHIND = 5.0
 
 INTRODUCTION = """
 # Single-view methods
 
-R-MNIST, 1,000 digits drawn by the seed, two latent dimensions, five-fold accuracy of 1-NN in percent; every method at
-its defaults. Linear discriminant analysis sees the classes of all rows, so that its accuracy says nothing about new
-ones. `benchmarks/baselines.py` makes this page from `benchmarks/results/baselines.jsonl`. Version {version}.
+R-MNIST, 1,000 digits drawn by the seed, two latent dimensions, five-fold accuracy of 1-NN in percent; every method with
+its defaults. Linear discriminant analysis uses the labels of all rows, so its accuracy says nothing about new rows.
+`benchmarks/baselines.py` generates this page from `benchmarks/results/baselines.jsonl`. Version {version}.
 """
 
 
 def write_page(file: CellFile, out: Path) -> Path:
-    """Write the page and give its path."""
+    """Write the page and return its path."""
     rows = [["method", "paper", "ours", "difference", "seeds", "seconds"]]
     found = {method: _values(file, method) for method in METHODS}
     for method, (accuracies, seconds) in found.items():

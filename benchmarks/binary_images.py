@@ -1,4 +1,4 @@
-"""Digits of black and white pixels: as zeros and ones, and as numbers."""
+"""Binary digits with Bernoulli and Gaussian likelihoods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from mvlvm.datasets import load
 Matrix = Float[np.ndarray, "N M"]
 
 _SIDE, _NEW_ROWS, _COMPONENTS = 28, 200, 10
-_ROUNDING = 1e-7  # probabilities of ones are right to about as much
+_ROUNDING = 1e-7  # precision of the predicted probabilities
 
 
 @dataclass(frozen=True)
 class BinaryHalves:
-    """Left and right halves of digits, black or white, to fit and to be judged by."""
+    """Left and right halves of binary digits: training rows and new rows."""
 
     views: Mapping[str, Matrix]
     new: Mapping[str, Matrix]
 
     @classmethod
     def of(cls, seed: int) -> "BinaryHalves":
-        """Draw digits, call pixels above half of the maximum 1, and set rows aside."""
+        """Draw digits, set pixels above half of the maximum to 1, and hold out rows."""
         images = load("r-mnist", random_state=seed)["image"].reshape(-1, _SIDE, _SIDE)
         bits = (images > images.max() / 2).astype(float)
         halves = (bits[:, :, : _SIDE // 2], bits[:, :, _SIDE // 2 :])
@@ -38,11 +38,11 @@ class BinaryHalves:
 
 
 def binary_ours(likelihood: str, seed: int, effort: Effort) -> Numbers:
-    """Fit both halves; reconstruct the fitted rows, and predict the right half of new rows."""
+    """Fit both halves; reconstruct the training rows, and predict the right half of new rows."""
     halves = BinaryHalves.of(seed)
     est = effort.fit(halves.views, n_components=_COMPONENTS, max_iter=1000, likelihood=likelihood, seed=seed)
     fitted, new = est.reconstruct(), est.predict({"left": halves.new["left"]}, target="right")
-    # means of Gaussian views are no probabilities; those of bernoulli views are, and only kept from rounding to 0 and 1
+    # means of Gaussian views are not probabilities; those of Bernoulli views are, and only protected from rounding
     shares = clipped if likelihood == "gaussian" else partial(clipped, least=_ROUNDING)
     seen = np.hstack(list(halves.views.values()))
     return {
@@ -52,7 +52,7 @@ def binary_ours(likelihood: str, seed: int, effort: Effort) -> Numbers:
 
 
 def binary_means(seed: int, effort: Effort) -> Numbers:
-    """Answer the share of ones of every pixel, with one of each added."""
+    """Predict the smoothed share of ones of every pixel (one pseudo-count of each value)."""
     halves = BinaryHalves.of(seed)
     shares = {name: (Y.sum(axis=0) + 1) / (len(Y) + 2) for name, Y in halves.views.items()}
     seen = np.hstack(list(halves.views.values()))

@@ -1,4 +1,4 @@
-"""Proteins of cells that are new to the model, from their RNA, as counts and as logarithms."""
+"""Proteins of new cells from their RNA, with count likelihoods and with Gaussian views of logarithms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _NEW_CELLS, _GENES, _COMPONENTS = 100, 500, 10
 
 @dataclass(frozen=True)
 class CellCounts:
-    """RNA and protein counts of cells, to fit and to be judged by."""
+    """RNA and protein counts of cells: training cells and new cells."""
 
     views: Mapping[str, Matrix]
     new: Mapping[str, Matrix]
 
     @classmethod
     def of(cls, seed: int) -> "CellCounts":
-        """Set cells aside; a column in which the others do not vary has nothing to be judged by, and is left out."""
+        """Hold out cells; columns that are constant in the training cells are excluded."""
         data = load("citeseq-pbmc", views=["rna", "protein"], n_genes=_GENES)
         order = np.random.default_rng(seed).permutation(len(data["protein"]))
         new, fitted = order[:_NEW_CELLS], order[_NEW_CELLS:]
@@ -37,7 +37,7 @@ class CellCounts:
 
 
 def count_model(likelihood: str, seed: int, effort: Effort) -> Numbers:
-    """Fit the counts as they are."""
+    """Fit the raw counts."""
     cells = CellCounts.of(seed)
     est = effort.fit(cells.views, n_components=_COMPONENTS, max_iter=1000, likelihood=likelihood, seed=seed)
     value = est.score(cells.new, target="protein")
@@ -45,7 +45,7 @@ def count_model(likelihood: str, seed: int, effort: Effort) -> Numbers:
 
 
 def logarithms(views: Mapping[str, Matrix], typical_total: float | None) -> dict[str, Matrix]:
-    """Give log(1 + y), of RNA after scaling every cell to a typical total if there is one; proteins are not scaled."""
+    """Return log(1 + y) of both views, of RNA after scaling every cell to a typical total if one is given."""
     rna = views["rna"]
     if typical_total is not None:
         rna = rna * (typical_total / np.maximum(rna.sum(axis=1, keepdims=True), 1))
@@ -67,7 +67,7 @@ def log_model(equal_totals: bool, seed: int, effort: Effort) -> Numbers:
 
 
 def fit_negative_binomial(y: Float[np.ndarray, " N"]) -> tuple[float, float]:
-    """Give mean and dispersion r of the negative binomial that makes counts most likely; its mean is theirs."""
+    """Return mean and dispersion r of the maximum-likelihood negative binomial; its mean is the sample mean."""
     mean = max(float(y.mean()), 0.5 / len(y))
 
     def loss(log_r: float) -> float:
@@ -78,7 +78,7 @@ def fit_negative_binomial(y: Float[np.ndarray, " N"]) -> tuple[float, float]:
 
 
 def without_latents(seed: int, effort: Effort) -> Numbers:
-    """Give every protein its own distribution, the same for all cells."""
+    """Fit a distribution to every protein, the same for all cells."""
     cells, columns = CellCounts.of(seed), []
     for seen, hidden in zip(cells.views["protein"].T, cells.new["protein"].T, strict=True):
         mean, r = fit_negative_binomial(seen)

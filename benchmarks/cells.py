@@ -1,4 +1,4 @@
-"""Finished cells of a benchmark, one JSON line each, so that an interrupted run goes on where it stopped."""
+"""Finished cells of a benchmark, one JSON line each, so that an interrupted run can resume."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,16 +12,16 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """What one method reached on one seed of one experiment.
+    """Result of one method on one seed of one experiment.
 
     Attributes:
-        experiment: which experiment.
-        method: which method.
-        seed: of the split or the gaps, and of the fit.
-        version: the library's version; cells of other versions do not count.
-        seconds: how long it took, fit and all.
-        numbers: name -> what was measured; a reliability curve is a list.
-        machine: in words; older cells do not say.
+        experiment: name of the experiment.
+        method: name of the method.
+        seed: seed of the split or of the missing entries, and of the fit.
+        version: version of the library; cells of other versions are ignored.
+        seconds: total run time.
+        numbers: name -> measured value; a reliability curve is a list.
+        machine: description of the machine; empty in older cells.
     """
 
     experiment: str
@@ -34,35 +34,35 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What tells this cell from the others of its version."""
+        """Key that is unique among the cells of a version."""
         return self.experiment, self.method, self.seed
 
 
 @dataclass(frozen=True)
 class CellFile:
-    """A file of cells. It only grows: a cell that was run again is there twice, and the last one counts.
+    """An append-only file of cells. If a cell was run several times, the last one counts.
 
     Attributes:
-        path: of the file, which need not exist.
-        version: the library's version.
+        path: path of the file, which need not exist.
+        version: version of the library.
     """
 
     path: Path
     version: str
 
     def read(self) -> dict[Key, Cell]:
-        """Give the finished cells of this version."""
+        """Return the finished cells of this version by key."""
         cells = read_lines(self.path, lambda fields: Cell(**fields))
         return {cell.key: cell for cell in cells if cell.version == self.version}
 
     def append(self, cell: Cell) -> None:
-        """Add a finished cell; a line that an interruption cut short is closed first."""
+        """Append a finished cell, after terminating a truncated line."""
         append_line(self.path, asdict(cell))
 
     def merge(self, others: Sequence[Path]) -> int:
-        """Take over the cells that other files have finished for this version, and give how many of them are new.
+        """Copy finished cells of this version from other files, and return the number of new cells.
 
-        The last one counts: a cell that both files have is then that of the other.
+        If both files have a cell, that of the other file counts.
         """
         known = self.read()
         theirs = {key: cell for path in others for key, cell in CellFile(path, self.version).read().items()}
@@ -73,7 +73,7 @@ class CellFile:
 
 
 def whole_seeds(cells: Mapping[Key, Cell], experiment: str, methods: list[str]) -> dict[int, dict[str, Cell]]:
-    """Give the cells of those seeds on which every method has finished, by seed and method.
+    """Return the cells of the seeds on which every method has finished, by seed and method.
 
     A table must not compare a mean over five seeds with one over three.
     """

@@ -1,4 +1,4 @@
-"""Scores that make a normal distribution comparable with a distribution of counts, of zeros and ones, or of classes."""
+"""Scores that make a normal distribution comparable with distributions of counts, binary data or classes."""
 
 import numpy as np
 from jaxtyping import Float
@@ -6,27 +6,27 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 Matrix = Float[np.ndarray, "N M"]
-# Probabilities made of predicted means are kept so far away from 0 and 1, as they may be anything.
+# Predicted means are unbounded; they are clipped to this distance from 0 and 1.
 CLIP = 1e-3
 
 
 def log_interval(Y: Matrix, mean: Matrix, std: Matrix, *, highest: float = np.inf, logs: bool = False) -> Matrix:
-    """Give the log probability that normal variables, rounded to the integers 0 to `highest`, are Y.
+    """Return the log probability that normal variables, rounded to the integers 0 to `highest`, equal Y.
 
-    Everything below 1/2 counts as 0, and everything above `highest` - 1/2 as `highest`. So the probabilities of all
-    values sum to one, as those of a count model do, and none is lost to values that cannot be.
+    Values below 1/2 are rounded to 0, and values above `highest` - 1/2 to `highest`. The probabilities of all values
+    therefore sum to one, as those of a count model, without mass on impossible values.
 
     Args:
         Y: integers.
-        mean: of the normal variables.
-        std: their standard deviations.
-        highest: the largest value there is.
+        mean: means of the normal variables.
+        std: standard deviations of the normal variables.
+        highest: largest possible value.
         logs: whether the normal variables are log(1 + y) rather than y.
     """
     link = np.log1p if logs else np.asarray
     lower = np.where(Y <= 0, -np.inf, (link(np.maximum(Y - 0.5, 0.0)) - mean) / std)
     upper = np.where(highest <= Y, np.inf, (link(Y + 0.5) - mean) / std)
-    # Phi(b) - Phi(a) = Phi(-a) - Phi(-b): take the side on which both are small
+    # Phi(b) - Phi(a) = Phi(-a) - Phi(-b): use the tail in which both terms are small
     right = lower + np.where(np.isinf(upper), lower, upper) > 0
     low, high = np.where(right, -upper, lower), np.where(right, -lower, upper)
     with np.errstate(divide="ignore"):
@@ -34,31 +34,31 @@ def log_interval(Y: Matrix, mean: Matrix, std: Matrix, *, highest: float = np.in
 
 
 def mean_log_interval(Y: Matrix, mean: Matrix, std: Matrix, *, highest: float = np.inf, logs: bool = False) -> float:
-    """Give the mean of `log_interval` over entries."""
+    """Return the mean of `log_interval` over entries."""
     return float(log_interval(Y, mean, std, highest=highest, logs=logs).mean())
 
 
 def mean_log_normal(Y: Matrix, mean: Matrix, std: Matrix) -> float:
-    """Give the mean log density of entries under normal distributions."""
+    """Return the mean log density of entries under normal distributions."""
     return float(norm.logpdf(Y, mean, std).mean())
 
 
 def log_loss(bits: Matrix, share: Matrix) -> float:
-    """Give the mean log loss of probabilities of ones, in nats per entry."""
+    """Return the mean log loss of probabilities of ones, in nats per entry."""
     return float(-np.log(np.where(bits == 1, share, 1 - share)).mean())
 
 
 def clipped(means: Matrix, least: float = CLIP) -> Matrix:
-    """Make probabilities of predicted means."""
+    """Clip predicted means to probabilities."""
     return np.clip(means, least, 1 - least)
 
 
 def class_shares(means: Matrix) -> Matrix:
-    """Make probabilities of classes of predicted one-hot columns."""
+    """Normalise predicted one-hot columns to class probabilities."""
     shares = clipped(means)
     return shares / shares.sum(axis=1, keepdims=True)
 
 
 def mean_log_share(codes: np.ndarray, shares: Matrix) -> float:
-    """Give the mean log probability of the classes that there were, by their numbers."""
+    """Return the mean log probability of the true classes, given by index."""
     return float(np.log(shares[np.arange(len(codes)), codes]).mean())

@@ -1,4 +1,4 @@
-"""What an experiment is, and how much work it may be."""
+"""Definition of an experiment, and the effort of a run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work a cell may be. The defaults are those of the page; fewer are for trying the script.
+    """Limits on the work of a cell. The defaults are those of the page; smaller values are for trying the script.
 
     Attributes:
-        most_steps: an upper limit to the steps of our fits.
-        mofa_iter: the most iterations of mofapy2, which stops earlier when it has converged.
-        chained_rounds: rounds of `IterativeImputer`.
-        speed_rows: rows to fit, and rows to place, when time is taken.
-        device: where our model is fitted, "auto", "cpu" or "cuda".
+        most_steps: upper limit on the number of steps of our fits.
+        mofa_iter: largest number of iterations of mofapy2, which stops earlier at convergence.
+        chained_rounds: number of iterations of `IterativeImputer`.
+        speed_rows: number of training rows, and of new rows, in the timing of `transform`.
+        device: device of our fits, "auto", "cpu" or "cuda".
     """
 
     most_steps: int = 1000
@@ -30,7 +30,7 @@ class Effort:
     def fit(self, views: Mapping[str, Any], *, seed: int, n_components: int | str = 2, max_iter: int = 500,
             scale: str = "auto", likelihood: str | Mapping[str, str] = "gaussian",
             n_private: Mapping[str, int] | None = None) -> NGMVLVM:  # fmt: skip
-        """Fit our model."""
+        """Fit our model and return it."""
         est = NGMVLVM(
             n_components=n_components, n_private=n_private, max_iter=min(max_iter, self.most_steps), scale=scale,
             likelihood=likelihood, device=self.device, random_state=seed,
@@ -43,12 +43,12 @@ Method = Callable[[int, Effort], Numbers]
 
 @dataclass(frozen=True)
 class Experiment:
-    """Methods that do the same task.
+    """Methods for the same task.
 
     Attributes:
-        name: what the command line calls it.
-        methods: method name -> what gives its numbers on a seed.
-        most_seeds: how many seeds it needs at most.
+        name: name on the command line.
+        methods: method name -> function that returns its numbers for a seed.
+        most_seeds: largest number of seeds needed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which dimensions belong to which view, and how many there are, where it is known."""
+"""Recovery of private dimensions and of the number of dimensions on data with known structure."""
 
 from functools import partial
 from itertools import permutations
@@ -15,16 +15,16 @@ VIEWS = ("a", "b")
 
 
 def correlation(one: Column, other: Column) -> float:
-    """Give the absolute correlation; a latent has no sign."""
+    """Return the absolute correlation; the sign of a latent is arbitrary."""
     return float(abs(np.corrcoef(one, other)[0, 1]))
 
 
 def off_pattern(relevance: Float[np.ndarray, "2 3"], order: tuple[int, ...]) -> float:
-    """Give the larger share, of its row's maximum, that a view has in the other's private dimension.
+    """Return the larger relevance of a view in the private dimension of the other, relative to the largest of its row.
 
     Args:
         relevance: views a and b by three dimensions.
-        order: which dimension is the shared one, which a's own and which b's own.
+        order: index of the shared dimension, of the private one of a and of the private one of b.
     """
     _, own_a, own_b = order
     rows = relevance / relevance.max(axis=1, keepdims=True)
@@ -32,7 +32,7 @@ def off_pattern(relevance: Float[np.ndarray, "2 3"], order: tuple[int, ...]) -> 
 
 
 def on_pattern(relevance: Float[np.ndarray, "2 3"], order: tuple[int, ...]) -> float:
-    """Give the smallest share, of its row's maximum, that a view has in the shared dimension or in its own."""
+    """Return the smallest relative relevance of a view in the shared dimension or in its private one."""
     shared, own_a, own_b = order
     rows = relevance / relevance.max(axis=1, keepdims=True)
     return float(min(rows[0, shared], rows[0, own_a], rows[1, shared], rows[1, own_b]))
@@ -45,7 +45,7 @@ def _described(relevance: np.ndarray, latents: np.ndarray, order: tuple[int, ...
 
 
 def private(asked: bool, seed: int, effort: Effort) -> Numbers:
-    """Fit one shared and two private dimensions, asked for as such or as three dimensions of both views."""
+    """Fit one shared and two private dimensions, specified as such or as three dimensions of both views."""
     data = load("shared-private", random_state=seed)
     truth = [data.truth["shared"][:, 0], *(data.truth["private"][view][:, 0] for view in VIEWS)]
     if asked:
@@ -62,14 +62,14 @@ def _kept(est: NGMVLVM) -> int:
 
 
 def known_number(n_factors: int, seed: int, effort: Effort) -> Numbers:
-    """Let the model find the number of factors that views were made of."""
+    """Infer the number of factors of synthetic views."""
     data = load("factors", n_factors=n_factors, random_state=seed)
     found = _kept(effort.fit(data.views, n_components="auto", max_iter=1000, seed=seed))
     return {"found": found, "made of": n_factors, "off by": abs(found - n_factors)}
 
 
 def digit_number(seed: int, effort: Effort) -> Numbers:
-    """Let the model choose the number of dimensions of six real views."""
+    """Infer the number of dimensions of six real views."""
     return {"found": _kept(effort.fit(dict(load("mfeat")), n_components="auto", max_iter=1000, seed=seed))}
 
 

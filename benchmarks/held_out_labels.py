@@ -1,4 +1,4 @@
-"""The label of rows whose label was missing during fitting, beside classifiers that see the raw views."""
+"""Labels that are missing during fitting, compared with classifiers on the raw views."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,18 +19,18 @@ from mvlvm.datasets import load
 Matrix = Float[np.ndarray, "N M"]
 Codes = Int[np.ndarray, " N"]
 
-# How many latent dimensions beside the paper's two, and the most steps.
+# Latent dimensions in addition to the paper's two, and the number of steps.
 SETTINGS = {"bridges": (5, 1000), "r-mnist": (10, 1000), "mfeat": (10, 500)}
 
 
 def labelled(name: str, seed: int) -> tuple[dict[str, Matrix], Codes]:
-    """Give views and labels; the seed draws the rows of r-mnist."""
+    """Return views and labels; the seed draws the rows of r-mnist."""
     data = load(name, random_state=seed) if name == "r-mnist" else load(name)
     return {view: np.asarray(Y, dtype=float) for view, Y in data.items()}, data.labels
 
 
 def split(codes: Codes, seed: int) -> tuple[Codes, Codes]:
-    """Give the rows whose labels are shown, and the fifth of them whose labels are hidden; every seed has its own."""
+    """Return the rows with known labels, and the fifth of the rows whose labels are removed for this seed."""
     return next(StratifiedKFold(5, shuffle=True, random_state=seed).split(codes[:, None], codes))
 
 
@@ -39,7 +39,7 @@ def _percent(codes: Codes, guess: Codes) -> float:
 
 
 def judged_fit(views: dict[str, Matrix], codes: Codes, hidden: Codes, fit: Callable[[dict[str, Any]], Any]) -> Numbers:
-    """Fit all rows with some labels missing, and judge the labels that were."""
+    """Fit all rows with some labels missing, and return the accuracy on these labels."""
     label = codes.astype(float)
     label[hidden] = np.nan
     est = fit({**views, "label": label})
@@ -56,7 +56,7 @@ def judged_fit(views: dict[str, Matrix], codes: Codes, hidden: Codes, fit: Calla
 
 
 def ours(name: str, n_components: int, seed: int, effort: Effort) -> Numbers:
-    """Hide the labels of a fifth of the rows, and fit."""
+    """Remove the labels of a fifth of the rows, and fit our model."""
     views, codes = labelled(name, seed)
     kinds = {**dict.fromkeys(views, "gaussian"), "label": "categorical"}
     fit = partial(effort.fit, n_components=n_components, max_iter=SETTINGS[name][1], likelihood=kinds, seed=seed)
@@ -65,7 +65,7 @@ def ours(name: str, n_components: int, seed: int, effort: Effort) -> Numbers:
 
 
 def plain(make: Callable[[int], Any], name: str, seed: int, effort: Effort) -> Numbers:
-    """Classify from the columns of all views side by side, standardised."""
+    """Classify from the standardised columns of all views."""
     views, codes = labelled(name, seed)
     table, (known, hidden) = np.hstack(list(views.values())), split(codes, seed)
     classifier = make_pipeline(StandardScaler(), make(seed)).fit(table[known], codes[known])

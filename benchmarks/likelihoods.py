@@ -1,8 +1,8 @@
-"""Measure views of every kind, and write docs/results/likelihoods.md.
+"""Measure the likelihoods, and write docs/results/likelihoods.md.
 
 Run it with `make results-likelihoods`, or `.venv/bin/python benchmarks/likelihoods.py --only own-poisson --seeds 0`.
-Finished cells are kept in benchmarks/results/likelihoods.jsonl and not run again, so it may be interrupted. With
-`--cells FILE` another machine's cells go to a file of their own, which `--merge FILE` takes over here.
+Finished cells are stored in benchmarks/results/likelihoods.jsonl and not run again, so it can be interrupted.
+`--cells FILE` stores the cells of another machine in a separate file, which `--merge FILE` copies here.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _QUICK = Effort(most_steps=3)
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run what is asked for, and write the page about everything that has finished."""
+    """Run the selected cells, and write the page of all finished cells."""
     options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
     results = ROOT / "benchmarks" / "results"
     if options.quick:

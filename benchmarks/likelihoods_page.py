@@ -1,4 +1,4 @@
-"""The page docs/results/likelihoods.md: tables and verdicts from finished cells, between hand-written text."""
+"""The page docs/results/likelihoods.md: tables and verdicts from finished cells, and written text."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from result_page import TRIAL, Results, filled, section_text, verdicts
 
 
 def write_page(experiments: Sequence[Experiment], file: CellFile, out: Path, *, trial: bool = False) -> Path:
-    """Write the page and give its path; a trial says that it is one."""
+    """Write the page and return its path; a trial run is marked as such."""
     cells = file.read()
     results = {e.name: Results(whole_seeds(cells, e.name, list(e.methods))) for e in experiments}
     parts = [filled(INTRODUCTION.format(version=file.version)), *([filled(TRIAL)] if trial else [])]

@@ -1,4 +1,4 @@
-"""Densities against SciPy, expectations against quadrature, and the bound of explicit weights against the exact one."""
+"""Densities compared with SciPy, expectations with quadrature, and the explicit-weight bound with the evidence."""
 
 from functools import partial
 from itertools import product
@@ -21,7 +21,7 @@ _DISPERSION = np.array([0.3, 1.0, 2.5, 8.0, 60.0])
 
 
 def make(name: str) -> AbstractLikelihood:
-    """Give a likelihood with parameters that are known here."""
+    """Return a likelihood with fixed parameters."""
     if name == "negative-binomial":
         return NegativeBinomial(torch.tensor(_DISPERSION))
     if name == "student-t":
@@ -30,7 +30,7 @@ def make(name: str) -> AbstractLikelihood:
 
 
 def scipy_density(name: str, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Give log p(y | f) by SciPy; the last axis is that of the columns."""
+    """Return log p(y | f) computed by SciPy; the last axis is that of the columns."""
     if name == "gaussian":
         return stats.norm.logpdf(y, f, np.sqrt(_NOISE))
     if name == "student-t":
@@ -43,7 +43,7 @@ def scipy_density(name: str, y: np.ndarray, f: np.ndarray) -> np.ndarray:
 
 
 def errors(name: str, seed: int, effort: Effort) -> Numbers:
-    """Compare log density and expected log density with SciPy's and with a sum over a fine grid."""
+    """Compare log density and expected log density with SciPy and with a sum over a fine grid."""
     generator = torch.Generator().manual_seed(seed)
     mean = 2 * torch.randn((_ROWS, _COLUMNS), generator=generator, dtype=torch.float64)
     variance = 1.5 * torch.rand((_ROWS, _COLUMNS), generator=generator, dtype=torch.float64)
@@ -62,7 +62,7 @@ def errors(name: str, seed: int, effort: Effort) -> Numbers:
 
 
 def class_errors(seed: int, effort: Effort) -> Numbers:
-    """Do the same for three classes, with a Gauss-Hermite rule in each of three directions."""
+    """Do the same for three classes, with a Gauss-Hermite rule in three dimensions."""
     rng = np.random.default_rng(seed)
     m, v = 2 * rng.normal(size=(_ROWS, _CLASSES)), 1.5 * rng.random((_ROWS, _CLASSES))
     codes = rng.integers(_CLASSES, size=_ROWS)
@@ -90,8 +90,8 @@ def _compared(density: Tensor, exact: np.ndarray, found: Tensor, expected: np.nd
     }
 
 
-def bound_gap(seed: int, effort: Effort) -> Numbers:
-    """Compare the bound of explicit weights at its optimum, one step from anywhere, with the collapsed evidence."""
+def bound_difference(seed: int, effort: Effort) -> Numbers:
+    """Compare the explicit-weight bound at its optimum with the collapsed evidence."""
     generator = torch.Generator().manual_seed(seed)
     Phi, Y = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((60, 12), (60, 7)))
     likelihood = Gaussian(_NOISE)
@@ -101,12 +101,12 @@ def bound_gap(seed: int, effort: Effort) -> Numbers:
 
     with torch.no_grad():
         start = column_weights(torch.zeros(12, 7).double(), torch.zeros(12, 12).double(), torch.ones(7).double())
-        _, slopes = weight_space_evidence(Phi, start, expected, likelihood)
-        # no step moves f by more than 1, so that it takes a few
+        _, gradients = weight_space_evidence(Phi, start, expected, likelihood)
+        # the step length is limited to a change of 1 in f, so several steps are needed
         weights = start
         for _ in range(20):
-            weights = natural_gradient_step(weights, Phi, slopes, rate=1.0)
-            bound, slopes = weight_space_evidence(Phi, weights, expected, likelihood)
+            weights = natural_gradient_step(weights, Phi, gradients, rate=1.0)
+            bound, gradients = weight_space_evidence(Phi, weights, expected, likelihood)
         exact = log_evidence(Y, Phi, likelihood.noise_variance)
     return {"bound minus evidence": float(bound - exact)}
 
@@ -115,6 +115,6 @@ EXPERIMENTS = (
     Experiment("mathematics", {
         **{name: partial(errors, name) for name in LIKELIHOODS if name != "categorical"},
         "categorical": class_errors,
-        "weights and evidence": bound_gap,
+        "weights and evidence": bound_difference,
     }),
 )  # fmt: skip

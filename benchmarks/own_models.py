@@ -1,4 +1,4 @@
-"""Data drawn from each likelihood's own model, and how well it and a Gaussian view know rows they have not seen."""
+"""Data drawn from the model of each likelihood: predictive density of that model and of a Gaussian view on new rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Matrix = Float[np.ndarray, "N M"]
 FITTED, COLUMNS, FACTORS, CLASSES = 300, 20, 2, 5
 NEW_ROWS = {"entries": 100, "labels": 300}
 _WAVES = 200
-_FREQUENCY = 0.7  # of the waves that functions are made of: smooth, but bent
+_FREQUENCY = 0.7  # frequency of the waves: smooth, but nonlinear
 _NOISE, _DEGREES, _DISPERSION, _TABLE_NOISE = 0.3, 3.0, 2.0, 0.3
 
 
@@ -30,15 +30,15 @@ def _log_bit(Y: Matrix, f: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Source:
-    """A distribution of entries around f.
+    """A distribution of entries given f.
 
     Attributes:
-        draw: gives entries.
-        log_density: of entries, if f were known.
-        level: the mean of f.
-        size: the standard deviation of f.
-        highest: the largest value, of entries that are integers.
-        integers: whether they are.
+        draw: returns entries.
+        log_density: log density of entries given the true f.
+        level: mean of f.
+        size: standard deviation of f.
+        highest: largest value of integer entries.
+        integers: whether entries are integers.
     """
 
     draw: Callable[[Matrix, np.random.Generator], Matrix]
@@ -68,7 +68,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 def smooth_functions(X: Matrix, n_functions: int, rng: np.random.Generator) -> Matrix:
-    """Draw smooth functions of latents, of variance about one: sums of waves in random directions."""
+    """Draw smooth functions of latents with variance about one: sums of waves in random directions."""
     directions, phases = rng.normal(size=(X.shape[1], _WAVES)), rng.uniform(0, 2 * np.pi, _WAVES)
     waves = np.sqrt(2 / _WAVES) * np.cos(_FREQUENCY * X @ directions + phases)
     return waves @ rng.normal(size=(_WAVES, n_functions))
@@ -76,7 +76,7 @@ def smooth_functions(X: Matrix, n_functions: int, rng: np.random.Generator) -> M
 
 @dataclass(frozen=True)
 class Drawn:
-    """Two views of rows to fit, and of new rows; the second view of new rows is to be predicted from the first."""
+    """Two views of training rows and of new rows; the second view of new rows is predicted from the first."""
 
     views: Mapping[str, Matrix]
     new: Mapping[str, Matrix]
@@ -84,7 +84,7 @@ class Drawn:
 
     @classmethod
     def of(cls, kind: str, seed: int) -> "Drawn":
-        """Draw both views from the same distribution; columns that do not vary in the fitted rows are left out."""
+        """Draw both views from the same distribution; columns that are constant in the training rows are excluded."""
         source, rng = SOURCES[kind], np.random.default_rng(seed)
         X = rng.normal(size=(FITTED + NEW_ROWS["entries"], FACTORS))
         f = source.level + source.size * smooth_functions(X, 2 * COLUMNS, rng)
@@ -99,21 +99,21 @@ class Drawn:
 
 
 def right(kind: str, seed: int, effort: Effort) -> Numbers:
-    """Fit the model that the data come from."""
+    """Fit the model that generated the data."""
     drawn = Drawn.of(kind, seed)
     est = effort.fit(drawn.views, n_components=FACTORS, max_iter=1000, likelihood=kind, seed=seed)
     return {"log density": est.score(drawn.new, target="b")}
 
 
 def normal(kind: str, logs: bool, seed: int, effort: Effort) -> Numbers:
-    """Fit Gaussian views to the same numbers, or to their logarithms."""
+    """Fit Gaussian views to the same data, or to their logarithms."""
     drawn, source = Drawn.of(kind, seed), SOURCES[kind]
     link = np.log1p if logs else np.asarray
     est = effort.fit({name: link(Y) for name, Y in drawn.views.items()}, n_components=FACTORS, max_iter=1000, seed=seed)
     mean, std = est.predict({"a": link(drawn.new["a"])}, target="b", return_std=True)
     truth = drawn.new["b"]
-    slope = float(np.log1p(truth).mean()) if logs else 0.0  # of the logarithm: -log d/dy log(1 + y)
-    plain = mean_log_normal(link(truth), mean, std) - slope
+    log_jacobian = float(np.log1p(truth).mean()) if logs else 0.0  # mean of -log d/dy log(1 + y)
+    plain = mean_log_normal(link(truth), mean, std) - log_jacobian
     if not source.integers:
         return {"log density": plain}
     as_integers = mean_log_interval(truth, mean, std, highest=source.highest, logs=logs)
@@ -121,17 +121,17 @@ def normal(kind: str, logs: bool, seed: int, effort: Effort) -> Numbers:
 
 
 def known_function(kind: str, seed: int, effort: Effort) -> Numbers:
-    """Judge by the functions that the data were drawn from: nobody can do better on average."""
+    """Score the true functions: on average no method can be better."""
     drawn = Drawn.of(kind, seed)
     return {"log density": float(SOURCES[kind].log_density(drawn.new["b"], drawn.new_f).mean())}
 
 
-# --- a label beside a table ---
+# --- a label and a table ---
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A table and a class for every row; the class of the new rows is to be predicted from the table."""
+    """A table and a class for every row; the class of new rows is predicted from the table."""
 
     table: Matrix
     codes: np.ndarray
@@ -150,7 +150,7 @@ class Labelled:
 
 
 def right_labels(seed: int, effort: Effort) -> Numbers:
-    """Fit the label as a class."""
+    """Fit the label with a categorical likelihood."""
     data = Labelled.of(seed)
     kinds, views = {"table": "gaussian", "label": "categorical"}, {"table": data.table, "label": data.codes}
     known = {name: Y[:FITTED] for name, Y in views.items()}
@@ -159,7 +159,7 @@ def right_labels(seed: int, effort: Effort) -> Numbers:
 
 
 def normal_labels(seed: int, effort: Effort) -> Numbers:
-    """Fit the label as columns of zeros and ones with normal noise, and make probabilities of the predicted means."""
+    """Fit the label as one-hot Gaussian columns, and convert the predicted means to probabilities."""
     data = Labelled.of(seed)
     one_hot = np.eye(CLASSES)[data.codes]
     est = effort.fit(
@@ -171,7 +171,7 @@ def normal_labels(seed: int, effort: Effort) -> Numbers:
 
 
 def known_classes(seed: int, effort: Effort) -> Numbers:
-    """Judge by the probabilities that the labels were drawn from."""
+    """Score the true class probabilities."""
     data = Labelled.of(seed)
     shares = np.exp(data.f) / np.exp(data.f).sum(axis=1, keepdims=True)
     return {"log density": mean_log_share(data.codes[FITTED:], shares[FITTED:])}

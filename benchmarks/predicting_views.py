@@ -1,4 +1,4 @@
-"""Predicting what is missing: half a digit, gaps of six views, the proteins of patients."""
+"""Prediction of missing data: half of a digit, missing entries of six views, the proteins of patients."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Rows = Int[np.ndarray, " R"]
 
 @dataclass(frozen=True)
 class Halves:
-    """Halves of digits, some to learn from and others to be judged by."""
+    """Halves of digits: training rows and test rows."""
 
     left: Matrix
     right: Matrix
@@ -36,19 +36,19 @@ class Halves:
 
     @classmethod
     def of(cls, seed: int) -> "Halves":
-        """Set aside a fifth of the rows."""
+        """Hold out a fifth of the rows."""
         data = load("digits-halves")
         left, new_left, right, new_right = train_test_split(*data.values(), test_size=0.2, random_state=seed)
         return cls(left, right, new_left, new_right)
 
     def score(self, guess: Matrix) -> Numbers:
-        """Judge a guess of the new right halves."""
+        """Score a prediction of the right halves of the test rows."""
         units = Units.of(self.right)
         return {"RMSE": rmse(units.apply(self.new_right), units.apply(guess))}
 
 
 def digits_ours(seed: int, effort: Effort) -> Numbers:
-    """Predict with our model, fitted to both halves of the other rows."""
+    """Predict with our model, fitted to both halves of the training rows."""
     halves = Halves.of(seed)
     est = effort.fit({"left": halves.left, "right": halves.right}, n_components=8, seed=seed)
     mean, std = est.predict({"left": halves.new_left}, target="right", return_std=True)
@@ -58,7 +58,7 @@ def digits_ours(seed: int, effort: Effort) -> Numbers:
 
 
 def digits_regression(make: Callable[[], Any], seed: int, effort: Effort) -> Numbers:
-    """Predict with a regression on the pixels of the left half, whose units are all alike."""
+    """Predict with a regression on the pixels of the left half, which all have the same unit."""
     halves = Halves.of(seed)
     return halves.score(make().fit(halves.left, halves.right).predict(halves.new_left))
 
@@ -69,19 +69,19 @@ def digits_mean(seed: int, effort: Effort) -> Numbers:
     return halves.score(np.broadcast_to(halves.right.mean(axis=0), halves.new_right.shape))
 
 
-# --- mfeat: fill the gaps of six views ---
+# --- mfeat: impute the missing entries of six views ---
 
 
 @dataclass(frozen=True)
-class Gaps:
-    """Six views with gaps; the tables have all columns side by side, in units of what is observed.
+class IncompleteViews:
+    """Six views with missing entries; tables have the columns of all views, in units of their observed entries.
 
     Attributes:
-        views: view name -> columns in their own units, NaN where hidden.
+        views: view name -> columns in their original units, NaN where missing.
         units: view name -> units of its columns.
-        truth: the table without gaps.
-        removed: entries that are hidden because the row lacks the view.
-        scattered: entries that are hidden one by one.
+        truth: the complete table.
+        removed: entries that are missing because the row lacks the view.
+        scattered: entries that are missing individually.
     """
 
     views: Mapping[str, Matrix]
@@ -92,22 +92,22 @@ class Gaps:
 
     @property
     def table(self) -> Matrix:
-        """The table with gaps."""
+        """Table with missing entries."""
         return np.where(self.removed | self.scattered, np.nan, self.truth)
 
     def score(self, guess: Matrix) -> Numbers:
-        """Judge a filled table."""
+        """Score an imputed table."""
         parts = {"all": self.removed | self.scattered, "views": self.removed, "entries": self.scattered}
         return {f"RMSE {name}": rmse(self.truth[part], guess[part]) for name, part in parts.items()}
 
 
 @cache
-def mfeat_gaps(seed: int) -> Gaps:
-    """Remove a fifth of the rows' views, and hide a fifth of the entries that remain."""
+def mfeat_incomplete(seed: int) -> IncompleteViews:
+    """Remove a fifth of the row-view pairs, and a fifth of the remaining entries."""
     data, rng = load("mfeat"), np.random.default_rng(seed)
     n_rows = len(data["fou"])
     lacks = rng.random((n_rows, len(data))) < 0.2
-    lacks[lacks.all(axis=1), rng.integers(len(data))] = False  # nobody can fill a row without an entry
+    lacks[lacks.all(axis=1), rng.integers(len(data))] = False  # a row without observed entries cannot be imputed
     views, units, truth, removed, scattered = {}, {}, [], [], []
     for (name, Y), gone in zip(data.items(), lacks.T, strict=True):
         hidden = ~gone[:, None] & (rng.random(Y.shape) < 0.2)
@@ -116,35 +116,35 @@ def mfeat_gaps(seed: int) -> Gaps:
         truth.append(units[name].apply(Y))
         removed.append(np.broadcast_to(gone[:, None], Y.shape)[:, units[name].varies])
         scattered.append(hidden[:, units[name].varies])
-    return Gaps(views, units, np.hstack(truth), np.hstack(removed), np.hstack(scattered))
+    return IncompleteViews(views, units, np.hstack(truth), np.hstack(removed), np.hstack(scattered))
 
 
 def mfeat_ours(seed: int, effort: Effort) -> Numbers:
-    """Fill with our model."""
-    gaps = mfeat_gaps(seed)
-    filled, std = effort.fit(gaps.views, n_components=10, scale="column", seed=seed).impute(return_std=True)
-    guess = np.hstack([units.apply(filled[name]) for name, units in gaps.units.items()])
-    width = np.hstack([units.apply_to_std(std[name]) for name, units in gaps.units.items()])
-    hidden = np.where(gaps.removed | gaps.scattered, gaps.truth, np.nan)
-    return {**gaps.score(guess), **calibration(hidden, guess, width)}
+    """Impute with our model."""
+    incomplete = mfeat_incomplete(seed)
+    filled, std = effort.fit(incomplete.views, n_components=10, scale="column", seed=seed).impute(return_std=True)
+    guess = np.hstack([units.apply(filled[name]) for name, units in incomplete.units.items()])
+    width = np.hstack([units.apply_to_std(std[name]) for name, units in incomplete.units.items()])
+    hidden = np.where(incomplete.removed | incomplete.scattered, incomplete.truth, np.nan)
+    return {**incomplete.score(guess), **calibration(hidden, guess, width)}
 
 
 def mfeat_mofa(seed: int, effort: Effort) -> Numbers:
-    """Fill with as many linear factors as our model has latent dimensions."""
-    gaps = mfeat_gaps(seed)
-    tables = {name: units.apply(gaps.views[name]) for name, units in gaps.units.items()}
+    """Impute with linear factors, with the same number as our latent dimensions."""
+    incomplete = mfeat_incomplete(seed)
+    tables = {name: units.apply(incomplete.views[name]) for name, units in incomplete.units.items()}
     guess = mofa(tables, n_factors=10, n_iter=effort.mofa_iter, seed=seed)
-    return gaps.score(np.hstack([guess[name] for name in tables]))
+    return incomplete.score(np.hstack([guess[name] for name in tables]))
 
 
 def mfeat_imputer(make: Callable[[int, Effort], Any], seed: int, effort: Effort) -> Numbers:
-    """Fill with one of scikit-learn's imputers."""
-    gaps = mfeat_gaps(seed)
-    return gaps.score(make(seed, effort).fit_transform(gaps.table))
+    """Impute with an imputer of scikit-learn."""
+    incomplete = mfeat_incomplete(seed)
+    return incomplete.score(make(seed, effort).fit_transform(incomplete.table))
 
 
 def chained_ridge(seed: int, effort: Effort) -> IterativeImputer:
-    """Make an imputer that regresses every column on fifty others, in rounds."""
+    """Return an imputer that iteratively regresses every column on fifty others."""
     return IterativeImputer(
         BayesianRidge(), n_nearest_features=50, max_iter=effort.chained_rounds, random_state=seed
     )  # fmt: skip
@@ -158,9 +158,9 @@ class Patients:
     """Patients with and without proteins.
 
     Attributes:
-        views: view name -> columns in their own units.
-        hidden: rows whose proteins are known and kept from the methods.
-        shown: rows whose proteins the methods see.
+        views: view name -> columns in their original units.
+        hidden: rows whose proteins are known but removed.
+        shown: rows with observed proteins.
     """
 
     views: Mapping[str, Matrix]
@@ -169,7 +169,7 @@ class Patients:
 
     @classmethod
     def of(cls, seed: int) -> "Patients":
-        """Hide the proteins of fifty patients."""
+        """Remove the proteins of fifty patients."""
         views = {name: Y.astype(float) for name, Y in load("breast-tcga").items()}
         measured = np.flatnonzero(~np.isnan(views["protein"]).all(axis=1))
         shown, hidden = train_test_split(measured, test_size=50, random_state=seed)
@@ -177,12 +177,12 @@ class Patients:
 
     @property
     def units(self) -> Units:
-        """The units of the proteins, as far as they are shown."""
+        """Units of the observed proteins."""
         return Units.of(self.views["protein"][self.shown])
 
     @property
     def standardised(self) -> dict[str, Matrix]:
-        """All rows in units of what is shown of them, the hidden proteins NaN."""
+        """All rows in units of their observed entries; removed proteins are NaN."""
         proteins = self.units.apply(self.views["protein"])
         proteins[self.hidden] = np.nan
         rna = {name: Units.of(self.views[name]).apply(self.views[name]) for name in ("mrna", "mirna")}
@@ -190,12 +190,12 @@ class Patients:
 
     @property
     def truth(self) -> Matrix:
-        """What was hidden, in units of what is shown."""
+        """Removed proteins, in units of the observed ones."""
         return self.units.apply(self.views["protein"][self.hidden])
 
 
 def breast_ours(seed: int, effort: Effort) -> Numbers:
-    """Predict with our model, which has not seen the rows in question at all."""
+    """Predict with our model, fitted without the test rows."""
     patients = Patients.of(seed)
     others = np.setdiff1d(np.arange(len(patients.views["protein"])), patients.hidden)
     est = effort.fit({name: Y[others] for name, Y in patients.views.items()}, n_components=10, seed=seed)
@@ -208,14 +208,14 @@ def breast_ours(seed: int, effort: Effort) -> Numbers:
 
 
 def breast_mofa(n_factors: int, seed: int, effort: Effort) -> Numbers:
-    """Predict with linear factors, fitted to all rows, those in question included."""
+    """Predict with linear factors, fitted to all rows including the test rows."""
     patients = Patients.of(seed)
     guess = mofa(patients.standardised, n_factors=n_factors, n_iter=effort.mofa_iter, seed=seed)
     return {"RMSE": rmse(patients.truth, guess["protein"][patients.hidden])}
 
 
 def breast_ridge(n_scores: int, seed: int, effort: Effort) -> Numbers:
-    """Predict with ridge regression on principal scores of both RNA views, taken from all rows."""
+    """Predict by ridge regression on principal scores of both RNA views, computed from all rows."""
     patients = Patients.of(seed)
     known = patients.standardised
     scores = principal_scores([known["mrna"], known["mirna"]], n_scores)

@@ -1,4 +1,4 @@
-"""What pages of results share: tables and verdicts from finished cells, between hand-written text."""
+"""Common parts of result pages: tables and verdicts from finished cells, and written text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,45 +11,45 @@ from mvlvm.records import filled, markdown
 
 _NOTHING = "-"
 TRIAL = """
-**A trial of the script with hardly any training. The numbers mean nothing.**
+**A trial of the script with almost no training. The numbers are meaningless.**
 """
 
 
 @dataclass(frozen=True)
 class Results:
-    """The cells of one experiment, of those seeds on which every method has finished."""
+    """Cells of one experiment, for the seeds on which every method has finished."""
 
     cells: Mapping[int, Mapping[str, Cell]]
 
     def values(self, method: str, number: str) -> list[float]:
-        """Give a number of a method on all seeds; none if the method does not have it."""
+        """Return a number of a method on all seeds; empty if the method does not have it."""
         found = [by_method[method].numbers.get(number) for by_method in self.cells.values()]
         return [value for value in found if value is not None]
 
     def mean(self, method: str, number: str) -> float:
-        """Give the mean over seeds."""
+        """Return the mean over seeds."""
         return float(np.mean(self.values(method, number)))
 
     def largest(self, method: str, number: str) -> float:
-        """Give the largest value on any seed, without its sign."""
+        """Return the largest absolute value over seeds."""
         return float(np.abs(self.values(method, number)).max())
 
     def smallest(self, method: str, number: str) -> float:
-        """Give the smallest value on any seed, without its sign."""
+        """Return the smallest absolute value over seeds."""
         return float(np.abs(self.values(method, number)).min())
 
     def best(self, start: str, number: str) -> float:
-        """Give the lowest mean among the methods whose names start alike: the rival at its best setting."""
+        """Return the lowest mean among methods whose names start with `start`: the rival at its best setting."""
         methods = next(iter(self.cells.values()))
         return min(self.mean(method, number) for method in methods if method.startswith(start))
 
     def highest(self, part: str, number: str) -> float:
-        """Give the highest mean among the methods whose names have this part, where more is better."""
+        """Return the highest mean among methods whose names contain `part`."""
         methods = next(iter(self.cells.values()))
         return max(self.mean(method, number) for method in methods if part in method)
 
     def machines(self) -> list[str]:
-        """Give the machines that the cells ran on, as far as they say."""
+        """Return the machines of the cells, as far as they are recorded."""
         found = {cell.machine for by_method in self.cells.values() for cell in by_method.values()}
         return sorted(found - {""})
 
@@ -59,14 +59,14 @@ class Section:
     """One experiment on the page.
 
     Attributes:
-        experiment: its name.
-        title: the heading.
-        task: what was done.
-        columns: number -> the head of its column.
-        reading: how to read the table.
-        digits: after the point.
-        curve: what the figure calls it, if it has error bars.
-        each: numbers of which every seed's value is shown.
+        experiment: name of the experiment.
+        title: heading.
+        task: description of the task.
+        columns: number -> column heading.
+        reading: interpretation of the table.
+        digits: number of decimals.
+        curve: label in the calibration figure, if there are error bars.
+        each: numbers whose values are shown for every seed.
         notation: "f", or "e" for very small numbers.
     """
 
@@ -83,15 +83,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that is asked for, and can be measured.
+    """A measurable target.
 
     Attributes:
-        experiment: where.
-        asked: in words.
-        measure: gives the number out of the experiment's results.
-        lowest: the number must not be below it.
-        highest: the number must not be above it.
-        digits: after the point.
+        experiment: name of the experiment.
+        asked: description of the target.
+        measure: returns the number from the results of the experiment.
+        lowest: lower limit of the number.
+        highest: upper limit of the number.
+        digits: number of decimals.
         notation: "f", or "e" for very small numbers.
     """
 
@@ -104,16 +104,16 @@ class Claim:
     notation: str = "f"
 
     def value(self, results: Results) -> str:
-        """Give the number as it is printed."""
+        """Return the number as printed."""
         return f"{self.measure(results):.{self.digits}{self.notation}}"
 
     def holds(self, results: Results) -> bool:
-        """Tell whether the number is what was asked for."""
+        """Return whether the number is within the limits."""
         return self.lowest <= self.measure(results) <= self.highest
 
 
 def section_text(section: Section, results: Results, claims: Sequence[Claim] = ()) -> str:
-    """Give a heading, what was done, the tables, how to read them, and what was asked for and not reached."""
+    """Return heading, task, tables, interpretation, and the targets that were missed."""
     if not results.cells:
         return f"## {section.title}\n\n{filled(section.task)}\n\nNot run yet."
     n_seeds = len(results.cells)
@@ -125,13 +125,13 @@ def section_text(section: Section, results: Results, claims: Sequence[Claim] = (
         parts += ["Every seed:", seed_table(section, results)]
     parts.append(filled(section.reading))
     missed = [c for c in claims if c.experiment == section.experiment and not c.holds(results)]
-    parts += [filled(f"**Not reached.** Asked for: {claim.asked}. It is {claim.value(results)}.") for claim in missed]
+    parts += [filled(f"**Not reached.** Target: {claim.asked}. Measured: {claim.value(results)}.") for claim in missed]
     return "\n\n".join(parts)
 
 
 def table(section: Section, results: Results) -> str:
-    """Give a row for every method and a column for every number, and the time it took."""
-    rows = [["method", *section.columns.values(), "seconds in all"]]
+    """Return a table with a row for every method, and columns for every number and the total time."""
+    rows = [["method", *section.columns.values(), "total seconds"]]
     for method in next(iter(results.cells.values())):
         seconds = np.mean([by_method[method].seconds for by_method in results.cells.values()])
         numbers = [
@@ -142,7 +142,7 @@ def table(section: Section, results: Results) -> str:
 
 
 def seed_table(section: Section, results: Results) -> str:
-    """Give the values on every seed of those numbers that are worth it."""
+    """Return a table of selected numbers for every seed."""
     rows = [["method", "number", *(f"seed {seed}" for seed in results.cells)]]
     for number in section.each:
         for method in next(iter(results.cells.values())):
@@ -153,7 +153,7 @@ def seed_table(section: Section, results: Results) -> str:
 
 
 def spread(values: Sequence[float], digits: int, notation: str = "f") -> str:
-    """Give mean and standard deviation in as many digits as mean something."""
+    """Return mean and standard deviation as text."""
     if not values:
         return _NOTHING
     form = f".{digits}{notation}"
@@ -162,8 +162,8 @@ def spread(values: Sequence[float], digits: int, notation: str = "f") -> str:
 
 
 def verdicts(claims: Sequence[Claim], results: Mapping[str, Results]) -> str:
-    """Give what was asked for beside what was measured."""
-    rows = [["data", "asked for", "measured", "holds"]]
+    """Return a table of targets and measured values."""
+    rows = [["data", "target", "measured", "reached"]]
     for claim in claims:
         found = results[claim.experiment]
         if found.cells:
@@ -171,4 +171,4 @@ def verdicts(claims: Sequence[Claim], results: Mapping[str, Results]) -> str:
             rows.append([claim.experiment, claim.asked, claim.value(found), holds])
         else:
             rows.append([claim.experiment, claim.asked, _NOTHING, "not run yet"])
-    return f"## In short\n\n{markdown(rows)}"
+    return f"## Summary\n\n{markdown(rows)}"

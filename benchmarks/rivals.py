@@ -1,4 +1,4 @@
-"""What the model is compared with. All of them take columns that are centred and scaled."""
+"""Methods that the model is compared with. All of them take centred and scaled columns."""
 
 import contextlib
 import io
@@ -16,27 +16,27 @@ _PENALTIES = np.logspace(-2, 5, 15)
 
 
 def ridge() -> RidgeCV:
-    """Make a ridge regression that chooses its penalty by leave-one-out."""
+    """Return a ridge regression that chooses its penalty by leave-one-out cross-validation."""
     return RidgeCV(alphas=_PENALTIES)
 
 
 def principal_scores(views: list[Matrix], n_components: int) -> Matrix:
-    """Give the leading principal scores of every view, side by side."""
+    """Return the leading principal scores of all views, concatenated."""
     return np.hstack([PCA(n_components, svd_solver="full").fit_transform(Z) for Z in views])
 
 
 def mofa(views: Mapping[str, Matrix], *, n_factors: int, n_iter: int, seed: int) -> dict[str, Matrix]:
-    """Give every entry as mofapy2's factor model sees it, observed or not.
+    """Return the reconstruction of every entry, observed or missing, by the factor model of mofapy2.
 
     Args:
         views: view name -> centred columns; NaN is missing.
-        n_factors: how many factors.
-        n_iter: the most iterations to take.
-        seed: of its start.
+        n_factors: number of factors.
+        n_iter: largest number of iterations.
+        seed: seed of the initialisation.
     """
     from mofapy2.run.entry_point import entry_point
 
-    # It greets and reports on standard output, and uses what newer libraries warn of.
+    # mofapy2 prints to standard output, and uses functions that newer libraries deprecate.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = entry_point()

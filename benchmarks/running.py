@@ -1,4 +1,4 @@
-"""Running the cells of a benchmark from the command line, here or on several machines."""
+"""Running the cells of a benchmark from the command line, on one or several machines."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ def say(text: str) -> None:
 
 
 def machine(device: str) -> str:
-    """Give the machine in words: its GPU if it is used, or how many of its cores are."""
+    """Return a description of the machine: its GPU if used, or the number of cores."""
     if device != "cpu" and torch.cuda.is_available():
         return torch.cuda.get_device_name(0)
     n_threads = torch.get_num_threads()
@@ -32,7 +32,7 @@ def machine(device: str) -> str:
 
 
 def measure(experiment: Experiment, method: str, seed: int, effort: Effort) -> Cell:
-    """Run one method on one seed; all fits end by their number of steps, which need not be said every time."""
+    """Run one method on one seed; expected warnings on the number of steps are ignored."""
     begin = time.perf_counter()
     with warnings.catch_warnings():
         for expected in (ConvergenceWarning, ViewWarning, ScikitConvergenceWarning):
@@ -44,18 +44,18 @@ def measure(experiment: Experiment, method: str, seed: int, effort: Effort) -> C
 
 def run(experiments: Sequence[Experiment], seeds: Sequence[int], file: CellFile, effort: Effort,
         *, again: Sequence[str] = (), elsewhere: CellFile | None = None) -> None:  # fmt: skip
-    """Run all cells that have not finished yet, one after another. One that fails does not keep the rest from running.
+    """Run all unfinished cells, one after another. A failure does not stop the other cells.
 
     Args:
-        experiments: what to run.
-        seeds: on which seeds.
-        file: the finished cells.
-        effort: how much work a cell may be.
-        again: methods to run even though they have finished.
-        elsewhere: more finished cells, to be read only.
+        experiments: experiments to run.
+        seeds: seeds to run.
+        file: file of finished cells.
+        effort: limits on the work of a cell.
+        again: methods to run even if they have finished.
+        elsewhere: read-only file of more finished cells.
 
     Raises:
-        Exception: that of the first cell that failed, when all others are done.
+        Exception: that of the first failed cell, after all others have run.
     """
     finished = {**(elsewhere.read() if elsewhere else {}), **file.read()}
     failures: list[Exception] = []
@@ -64,7 +64,7 @@ def run(experiments: Sequence[Experiment], seeds: Sequence[int], file: CellFile,
             for method in experiment.methods:
                 name = f"{experiment.name}, seed {seed}, {method}"
                 if (experiment.name, method, seed) in finished and method not in again:
-                    say(f"{name}: at hand")
+                    say(f"{name}: already finished")
                     continue
                 say(f"{name} ...")
                 try:
@@ -84,27 +84,29 @@ def run(experiments: Sequence[Experiment], seeds: Sequence[int], file: CellFile,
 def arguments(
     description: str, experiments: Sequence[Experiment], given: Sequence[str] | None = None
 ) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=description)
     names, methods = [e.name for e in experiments], sorted({m for e in experiments for m in e.methods})
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--methods", nargs="+", choices=methods, default=methods, metavar="METHOD",
                         help=", ".join(methods))  # fmt: skip
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], metavar="SEED")
-    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="of our fits")
-    why = "run these although they have finished: the model has changed, its version has not"
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="device of our fits")
+    why = "run these methods again: for changes of the model within one version"
     parser.add_argument("--again", nargs="+", choices=methods, default=[], metavar="METHOD", help=why)
     parser.add_argument("--cells", type=Path, metavar="FILE",
-                        help="add finished cells to this file, to be merged later, and write no page")  # fmt: skip
+                        help="store finished cells in this file, to be merged later, and write no page")  # fmt: skip
     parser.add_argument("--merge", nargs="+", type=Path, default=[], metavar="FILE",
-                        help="take over the cells of such files, run nothing, write the page")  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the page and its figure; default docs/results")
+                        help="copy the cells of these files, run nothing, and write the page")  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder of the page and its figure; default docs/results"
+    )
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)  # to try the script, not the model
     return parser.parse_args(given)
 
 
 def chosen(experiments: Sequence[Experiment], options: argparse.Namespace) -> list[Experiment]:
-    """Give the experiments that were asked for, with the methods that were asked for."""
+    """Return the selected experiments with the selected methods."""
     return [
         replace(experiment, methods={name: m for name, m in experiment.methods.items() if name in options.methods})
         for experiment in experiments
@@ -114,16 +116,16 @@ def chosen(experiments: Sequence[Experiment], options: argparse.Namespace) -> li
 
 def run_options(experiments: Sequence[Experiment], results: CellFile, effort: Effort,
                 options: argparse.Namespace) -> bool:  # fmt: skip
-    """Do what the command line asks for.
+    """Run or merge cells as the command line specifies.
 
     Args:
-        experiments: all of the benchmark's.
-        results: where cells are kept.
-        effort: how much work a cell may be.
-        options: of the command line.
+        experiments: all experiments of the benchmark.
+        results: file of the cells.
+        effort: limits on the work of a cell.
+        options: options of the command line.
 
     Returns:
-        Whether the results' file may have grown, so that the page is to be written.
+        Whether the file of results may have changed, so that the page is to be written.
     """
     if options.merge:
         say(f"{results.merge(options.merge)} cells are new")

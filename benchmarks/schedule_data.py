@@ -1,4 +1,4 @@
-"""The data on which schedules and starts are compared: one of every kind, cut to what takes a minute."""
+"""Data sets on which learning-rate schedules and initialisations are compared, reduced to fits of a minute."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from mvlvm.evaluation import affine_r2, nearest_neighbour_accuracy
 
 @dataclass(frozen=True)
 class Task:
-    """Views, and what their latents are worth.
+    """Views and the quality of their latents.
 
     Attributes:
         views: view name -> matrix.
-        quality: gives a number between 0 and 1 for an embedding.
+        quality: returns a number between 0 and 1 for an embedding.
         n_components: latent dimensions.
-        likelihood: of all views.
+        likelihood: likelihood of all views.
     """
 
     views: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Task:
 
 def _labelled(name: str, *, seed: int | None = None, most_rows: int = 1000, n_components: int = 2,
               likelihood: str = "gaussian") -> Task:  # fmt: skip
-    """Give a data set with labels; the seed draws its rows where there are more than are needed."""
+    """Return a data set with labels; the seed draws its rows if there are more than `most_rows`."""
     data = datasets.load(name) if seed is None else datasets.load(name, random_state=seed)
     assert data.labels is not None
     labels = data.labels

@@ -1,4 +1,4 @@
-"""A training loop with everything that was tried, and the fits that compare it with the default schedule."""
+"""A training loop with all variants that were tried, and the fits that compare them with the default schedule."""
 
 from dataclasses import dataclass
 
@@ -16,32 +16,32 @@ from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.schedule import cosine_decay, rise_between_windows
 from schedule_data import Task
 
-# Steps behind every point of a course.
+# Number of steps averaged per point of a training curve.
 _PER_POINT = 25
-# Steps after which it is judged whether the bound is flat, and views are cut anew.
+# Number of steps between tests for convergence and updates of the compression.
 _RUN = 50
 
-# Where a posterior standard deviation starts: steps in units of it are then as long as those that are not.
+# Initial posterior standard deviation, at which steps in its units equal ordinary steps.
 _UNIT_STD = defaults.INITIAL_LATENT_STD
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train.
+    """Options of training.
 
     Attributes:
-        steps: how many.
-        rate: of everything but the latents.
-        latent_rate: of the latents' means; None as the rest.
-        std_rate: of the latents' standard deviations; None as their means.
-        betas: of Adam.
-        in_std_units: steps of latent means are as long as the posterior standard deviation is wide.
-        natural: latents take natural-gradient steps with this rate, and no Adam.
-        log_sigma: spectral deviations and weights move by shares of themselves.
-        n_draws: per step.
-        cool: hold the rate until the bound is flat, then let it fall over so many steps; zero lets it fall from the
-            first step to the last.
-        flat: the bound is flat when it rises by less, in nats per entry and from one 50 steps to the next.
+        steps: number of steps.
+        rate: learning rate of all parameters except the latents.
+        latent_rate: learning rate of the latent means; None for `rate`.
+        std_rate: learning rate of the latent standard deviations; None for that of the means.
+        betas: betas of Adam.
+        in_std_units: whether steps of latent means are in units of their posterior standard deviation.
+        natural: learning rate of natural-gradient steps of the latents, instead of Adam; 0 for Adam.
+        log_sigma: whether spectral standard deviations and weights take relative steps.
+        n_draws: number of draws per step.
+        cool: constant rate until the bound converges, then cosine decay over this many steps; 0 for cosine decay over
+            all steps.
+        flat: the bound has converged if it rises by less, in nats per entry from one 50 steps to the next.
     """
 
     steps: int = 1000
@@ -58,7 +58,7 @@ class Schedule:
 
 
 class Stepper:
-    """Adam on every parameter, with steps of its own length for each, or natural gradients for the latents."""
+    """Adam with a learning rate per parameter, or natural gradients for the latents."""
 
     def __init__(self, assembly: InitialModel, schedule: Schedule) -> None:
         self.schedule, self.latent = schedule, assembly.model.latent
@@ -69,7 +69,7 @@ class Stepper:
 
     @torch.no_grad()
     def step(self, decay: float) -> None:
-        """Go up the bound."""
+        """Take an ascent step on the bound."""
         self.count += 1
         b1, b2 = self.schedule.betas
         for name, p in self.parameters.items():
@@ -98,17 +98,17 @@ class Stepper:
         return s.rate
 
     def _natural(self, name: str, p: nn.Parameter, g: Tensor) -> Tensor:
-        """Multiply a gradient with the inverse Fisher information of q(X), kept to what Adam would do at most."""
+        """Multiply a gradient by the inverse Fisher information of q(X), with clipped steps."""
         std = self.latent.std
         if name == "latent.mean":
             return (self.schedule.natural * std**2 * g).clamp(-0.1, 0.1)
-        slope = torch.sigmoid(p)  # d std / d raw
-        by_log = g * std / slope
-        return (self.schedule.natural * by_log / 2).clamp(-0.1, 0.1) * std / slope
+        derivative = torch.sigmoid(p)  # d std / d raw
+        by_log = g * std / derivative
+        return (self.schedule.natural * by_log / 2).clamp(-0.1, 0.1) * std / derivative
 
 
 def assembled(task: Task, seed: int, init: str = "pca") -> tuple[InitialModel, torch.Generator]:
-    """Put a model together, untrained."""
+    """Return an untrained model, and its generator."""
     estimator = NGMVLVM(n_components=task.n_components, init=init, random_state=seed)
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
     options, validated = validate(parameters, "ngsm", task.views, None)
@@ -117,7 +117,7 @@ def assembled(task: Task, seed: int, init: str = "pca") -> tuple[InitialModel, t
 
 
 def follow(task: Task, schedule: Schedule, seed: int, *, most_steps: int = 1000, init: str = "pca") -> Numbers:
-    """Train with a schedule, and give bound and quality at its end."""
+    """Train with a schedule, and return the final bound and quality."""
     assembly, generator = assembled(task, seed, init)
     model, data, states = assembly.model, assembly.data, assembly.states
     n_entries = count_entries(model, data)

@@ -1,8 +1,8 @@
-"""Compare training schedules and starts, and write docs/results/schedules.md.
+"""Compare learning-rate schedules and initialisations, and write docs/results/schedules.md.
 
-Run it with `.venv/bin/python benchmarks/schedules.py --only bridges --seeds 0`. Finished cells are kept in
-benchmarks/results/schedules.jsonl and not run again, so it may be interrupted. With `--cells FILE` another machine's
-cells go to a file of their own, which `--merge FILE` takes over here.
+Run it with `.venv/bin/python benchmarks/schedules.py --only bridges --seeds 0`. Finished cells are stored in
+benchmarks/results/schedules.jsonl and not run again, so it can be interrupted. `--cells FILE` stores the cells of
+another machine in a separate file, which `--merge FILE` copies here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from schedules_page import STARTS_ON, TRIED_ON, write_page
 ROOT = Path(__file__).resolve().parents[1]
 _QUICK = Effort(most_steps=2)
 
-# Compared on three seeds; the first is what all others are held against.
+# Compared on three seeds; the first is the reference.
 FINALISTS = {
     "0.02, 1000 steps": Schedule(),
     "0.1, 500 steps": Schedule(steps=500, rate=0.1),
@@ -28,7 +28,7 @@ FINALISTS = {
     "0.1, hold and cool": Schedule(rate=0.1, cool=200),
     "0.1, latents 0.05, hold and cool": Schedule(rate=0.1, latent_rate=0.05, cool=200),
 }
-# Tried on one seed of a few.
+# Tried on one seed of a few data sets.
 TRIED = {
     "0.02, 1000 steps": Schedule(),
     "0.02, 500 steps": Schedule(steps=500),
@@ -56,7 +56,7 @@ TRIED = {
     "0.05, beta2 0.999, 500 steps": Schedule(steps=500, rate=0.05, betas=(0.9, 0.999)),
     "0.05, two draws a step, 300 steps": Schedule(steps=300, rate=0.05, n_draws=2),
 }
-# Starts are compared with the schedule that is now the default.
+# Initialisations are compared with the current default schedule.
 CHOSEN = "0.05, hold and cool"
 STARTS = ("pca", "spectral", "neighbors", "auto")
 
@@ -80,7 +80,7 @@ EXPERIMENTS = (
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run what is asked for, and write the page about everything that has finished."""
+    """Run the selected cells, and write the page of all finished cells."""
     options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
     results = ROOT / "benchmarks" / "results"
     if options.quick:

@@ -1,4 +1,4 @@
-"""What the benchmarks measure: errors in units of a column's spread, and how far error bars can be trusted."""
+"""Scores of the benchmarks: errors in units of the standard deviation of a column, and calibration."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,10 +13,10 @@ Matrix = Float[np.ndarray, "N M"]
 
 @dataclass(frozen=True)
 class Units:
-    """Columns in units of their own spread, as far as a method may know it; constant columns are left out.
+    """Standardisation of columns by their observed entries; constant columns are excluded.
 
     Attributes:
-        mean: of the columns.
+        mean: means of the columns.
         std: standard deviations of the columns.
     """
 
@@ -25,30 +25,30 @@ class Units:
 
     @classmethod
     def of(cls, Y: Matrix) -> Self:
-        """Measure columns by their observed entries."""
+        """Return the units of columns, from their observed entries."""
         return cls(np.nanmean(Y, axis=0), np.nanstd(Y, axis=0))
 
     def apply(self, Y: Matrix) -> Matrix:
-        """Give entries in these units."""
+        """Return entries in these units."""
         return (Y - self.mean)[:, self.varies] / self.std[self.varies]
 
     def apply_to_std(self, S: Matrix) -> Matrix:
-        """Give standard deviations in these units."""
+        """Return standard deviations in these units."""
         return S[:, self.varies] / self.std[self.varies]
 
     @property
     def varies(self) -> Bool[np.ndarray, " M"]:
-        """The columns that count."""
+        """Columns that are not constant."""
         return self.std > 0
 
 
 def rmse(truth: Float[np.ndarray, "..."], guess: Float[np.ndarray, "..."]) -> float:
-    """Give the root of the mean squared error over all entries."""
+    """Return the root mean squared error over all entries."""
     return float(np.sqrt(np.mean((truth - guess) ** 2)))
 
 
 def calibration(truth: Matrix, mean: Matrix, std: Matrix) -> dict[str, float | list[float]]:
-    """Give what error bars are judged by; entries whose truth is NaN do not count."""
+    """Return coverage, log density and the reliability curve; entries with NaN in `truth` are excluded."""
     curve = reliability(truth, mean, std)
     return {
         **{f"covers {percent}": coverage(truth, mean, std, level=percent / 100) for percent in (50, 80, 95)},

@@ -1,4 +1,4 @@
-"""Using the latents: a label from views full of gaps, and new rows among the old ones."""
+"""Use of the latents: a label from views with missing entries, and out-of-sample rows."""
 
 import time
 from functools import partial
@@ -20,18 +20,18 @@ Matrix = Float[np.ndarray, "N M"]
 Rows = Int[np.ndarray, " R"]
 
 
-# --- cll: a label from the latents of four views full of gaps ---
+# --- cll: a label from the latents of four views with missing entries ---
 
 
 def balanced_accuracy(table: Matrix, labels: Int[np.ndarray, " N"], seed: int) -> float:
-    """Give the balanced accuracy of logistic regression over five folds; gaps are filled with means of the fold."""
+    """Return the five-fold balanced accuracy of logistic regression; missing entries are imputed by fold means."""
     classifier = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     return float(cross_val_score(classifier, table, labels, cv=folds, scoring="balanced_accuracy").mean())
 
 
 def cll_rows() -> tuple[dict[str, Matrix], Int[np.ndarray, " N"], Bool[np.ndarray, " N"]]:
-    """Give the views without columns that hold the label, the labels, and which rows have drugs and a label."""
+    """Return the views without the label column, the labels, and a mask of rows with drugs and a label."""
     data = load("cll")
     views = dict(data)
     views["mutations"] = data["mutations"][:, ["IGHV" not in column for column in data.columns["mutations"]]]
@@ -39,7 +39,7 @@ def cll_rows() -> tuple[dict[str, Matrix], Int[np.ndarray, " N"], Bool[np.ndarra
 
 
 def cll_ours(seed: int, effort: Effort) -> Numbers:
-    """Classify from the latents of one fit to everything."""
+    """Classify from the latents of one fit to all rows."""
     views, labels, compared = cll_rows()
     latents = effort.fit(views, n_components=5, seed=seed).embedding_
     labelled = labels >= 0
@@ -50,28 +50,28 @@ def cll_ours(seed: int, effort: Effort) -> Numbers:
 
 
 def cll_drugs(seed: int, effort: Effort) -> Numbers:
-    """Classify from the response to drugs itself."""
+    """Classify from the drug responses."""
     views, labels, compared = cll_rows()
     return {"with drugs": balanced_accuracy(views["drugs"][compared], labels[compared], seed)}
 
 
-# --- transform: new rows among the old ones ---
+# --- transform: out-of-sample rows ---
 
 
 def neighbour_accuracy(latents: Matrix, labels: Rows, new_latents: Matrix, new_labels: Rows) -> float:
-    """Give the percentage of new rows whose nearest old row has their label."""
+    """Return the percentage of new rows whose nearest training row has the same label."""
     return 100 * float(KNeighborsClassifier(1).fit(latents, labels).score(new_latents, new_labels))
 
 
 def digit_rows(name: str, seed: int) -> tuple[dict[str, Matrix], Int[np.ndarray, " N"], Rows, Rows]:
-    """Give views, labels, four fifths of the rows, and the rest."""
+    """Return views, labels, indices of four fifths of the rows, and indices of the others."""
     data = load(name, random_state=seed)
     old, new = train_test_split(np.arange(len(data.labels)), test_size=0.2, random_state=seed)
     return dict(data), data.labels, old, new
 
 
 def placed(name: str, max_iter: int, seed: int, effort: Effort) -> Numbers:
-    """Fit the old rows and place the new ones."""
+    """Fit the training rows, and infer the latents of the new rows."""
     views, labels, old, new = digit_rows(name, seed)
     est = effort.fit({view: Y[old] for view, Y in views.items()}, max_iter=max_iter, seed=seed)
     latents = est.transform({view: Y[new] for view, Y in views.items()})
@@ -79,7 +79,7 @@ def placed(name: str, max_iter: int, seed: int, effort: Effort) -> Numbers:
 
 
 def fitted_together(name: str, max_iter: int, seed: int, effort: Effort) -> Numbers:
-    """Fit all rows together; the new rows are still classified by the old ones."""
+    """Fit all rows together; the new rows are still classified by the training rows."""
     views, labels, old, new = digit_rows(name, seed)
     latents = effort.fit(views, max_iter=max_iter, seed=seed).embedding_
     return {"accuracy": neighbour_accuracy(latents[old], labels[old], latents[new], labels[new])}
@@ -89,7 +89,7 @@ def fitted_together(name: str, max_iter: int, seed: int, effort: Effort) -> Numb
 
 
 def speed(seed: int, effort: Effort) -> Numbers:
-    """Take the time of placing as many rows as were fitted."""
+    """Measure the time of `transform` for as many rows as were fitted."""
     data = load("mnist")
     rows = np.random.default_rng(seed).permutation(len(data.labels))[: 2 * effort.speed_rows]
     old, new = np.split(rows, 2)

@@ -1,7 +1,7 @@
-"""Measure what the model does with views as people have them, and write docs/results/views.md.
+"""Measure missing entries, new rows and predictions, and write docs/results/views.md.
 
 Run it with `make results-views`, or `.venv/bin/python benchmarks/views.py --only cll --seeds 0`. It takes hours on two
-cores. Finished cells are kept in benchmarks/results/views.jsonl and not run again, so it may be interrupted.
+cores. Finished cells are stored in benchmarks/results/views.jsonl and not run again, so it can be interrupted.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _QUICK = Effort(most_steps=5, mofa_iter=5, chained_rounds=1, speed_rows=300)
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run what is asked for, and write the page about everything that has finished."""
+    """Run the selected cells, and write the page of all finished cells."""
     options = arguments(__doc__.splitlines()[0], EXPERIMENTS, given)
     results = ROOT / "benchmarks" / "results"
     if options.quick:

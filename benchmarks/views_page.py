@@ -1,4 +1,4 @@
-"""The page docs/results/views.md: tables, verdicts and a figure from finished cells, between hand-written text."""
+"""The page docs/results/views.md: tables, verdicts and a figure from finished cells, and written text."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ FIGURE_NAME = "views_reliability.png"
 
 
 def write_page(experiments: Sequence[Experiment], file: CellFile, out: Path, *, trial: bool = False) -> Path:
-    """Write the page and its figure, and give the page's path; a trial says that it is one."""
+    """Write the page and its figure, and return the path of the page; a trial run is marked as such."""
     cells = file.read()
     results = {e.name: Results(whole_seeds(cells, e.name, list(e.methods))) for e in experiments}
     parts = [
@@ -35,7 +35,7 @@ def write_page(experiments: Sequence[Experiment], file: CellFile, out: Path, *, 
 
 
 def reliability_curves(results: Mapping[str, Results]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Give the shares inside intervals over all entries of all seeds, for experiments with error bars."""
+    """Return the coverage of intervals over all entries of all seeds, for experiments with error bars."""
     curves = {}
     for section in SECTIONS:
         ours = [by_method["ours"].numbers for by_method in results[section.experiment].cells.values() if section.curve]

@@ -1,4 +1,4 @@
-"""Finished cells are kept, and an interrupted run goes on where it stopped."""
+"""Finished cells are stored, and an interrupted run resumes."""
 
 import pytest
 
@@ -19,21 +19,21 @@ def file_of(path, *cells, version="1"):
     return file
 
 
-def test_cells_come_back_from_the_file(tmp_path):
+def test_cells_round_trip_through_the_file(tmp_path):
     written = cell(RMSE=0.1 + 0.2, observed=[0.5, 0.9])
     assert file_of(tmp_path, written).read() == {("digits", "ours", 0): written}
 
 
-def test_of_a_cell_that_was_run_again_the_last_counts(tmp_path):
+def test_last_run_of_a_cell_counts(tmp_path):
     file = file_of(tmp_path, cell(RMSE=1.0), cell(RMSE=2.0))
     assert [found.numbers["RMSE"] for found in file.read().values()] == [2.0]
 
 
-def test_cells_of_another_version_do_not_count(tmp_path):
+def test_cells_of_other_versions_are_ignored(tmp_path):
     assert file_of(tmp_path, cell(version="1"), version="2").read() == {}
 
 
-def test_a_line_that_was_cut_short_costs_only_itself(tmp_path, capsys):
+def test_truncated_line_does_not_affect_other_cells(tmp_path, capsys):
     file = file_of(tmp_path, cell(seed=0), cell(seed=1))
     file.path.write_text(file.path.read_text()[:-20])
     file.append(cell(seed=2))
@@ -41,12 +41,12 @@ def test_a_line_that_was_cut_short_costs_only_itself(tmp_path, capsys):
     assert "line 2" in capsys.readouterr().err
 
 
-def test_a_number_that_is_none_is_not_kept(tmp_path):
+def test_nan_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         file_of(tmp_path, cell(RMSE=float("nan")))
 
 
-def test_a_seed_counts_when_every_method_has_finished():
+def test_seed_counts_only_if_every_method_has_finished():
     finished = [cell("ridge", 1), cell("ours", 1), cell("ours", 0), cell("given up", 0)]
     whole = whole_seeds({found.key: found for found in finished}, "digits", ["ours", "ridge"])
     assert {seed: list(by_method) for seed, by_method in whole.items()} == {1: ["ours", "ridge"]}
@@ -54,7 +54,7 @@ def test_a_seed_counts_when_every_method_has_finished():
 
 @pytest.fixture
 def counted():
-    """An experiment whose second method fails once, on seed 1, and a list of what was run."""
+    """Return an experiment whose second method fails once, on seed 1, and a list of executed cells."""
     ran, failures = [], [RuntimeError("interrupted")]
 
     def rival(seed, effort):
@@ -70,7 +70,7 @@ def counted():
     return Experiment("digits", {"ours": ours, "rival": rival}), ran
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path, counted):
+def test_interrupted_run_resumes(tmp_path, counted):
     experiment, ran = counted
     file = CellFile(tmp_path / "cells.jsonl", RESULTS_VERSION)
     with pytest.raises(RuntimeError, match="interrupted"):
@@ -81,7 +81,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, counted):
     assert file.read()["digits", "ours", 1].numbers == {"RMSE": 7.0, "observed": [0.5]}
 
 
-def test_what_has_finished_is_run_again_when_asked_for(tmp_path, counted):
+def test_finished_cells_are_rerun_on_request(tmp_path, counted):
     experiment, ran = counted
     file = CellFile(tmp_path / "cells.jsonl", RESULTS_VERSION)
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_what_has_finished_is_run_again_when_asked_for(tmp_path, counted):
     assert ran == [("ours", 0), ("rival", 0), ("ours", 0)]
 
 
-def test_an_experiment_takes_no_more_seeds_than_it_needs(tmp_path, counted):
+def test_number_of_seeds_is_limited(tmp_path, counted):
     experiment, ran = counted
     once = Experiment("digits", experiment.methods, most_seeds=1)
     run([once], [3, 4, 5], CellFile(tmp_path / "cells.jsonl", "any"), Effort())

@@ -1,4 +1,4 @@
-"""The experiments on likelihoods draw what they say they draw, and compare what can be compared."""
+"""Experiments on likelihoods: random data, scores and held-out labels."""
 
 import numpy as np
 import pytest
@@ -25,21 +25,21 @@ def test_probabilities_of_a_rounded_normal_variable_sum_to_one(logs, highest):
     Y = np.arange(top + 1.0)[:, None]
     for mean, std in [(0.4, 0.3), (-2.0, 1.0), (3.0, 0.7)]:
         shares = np.exp(log_interval(Y, np.full_like(Y, mean), np.full_like(Y, std), highest=highest, logs=logs))
-        # what is left beyond the last count
+        # probability above the last count
         rest = 0.0 if np.isfinite(highest) else stats.norm.sf(np.log1p(top + 0.5) if logs else top + 0.5, mean, std)
         assert shares.sum() == pytest.approx(1 - rest, abs=1e-12)
 
 
-def test_a_rounded_normal_variable_keeps_its_digits_far_in_the_tails():
+def test_rounded_normal_probabilities_are_accurate_in_the_tails():
     Y = np.array([[2.0, 60.0, 500.0]])
     found = log_interval(Y, np.full_like(Y, 3.0), np.ones_like(Y))
     assert found[0, 0] == pytest.approx(np.log(stats.norm.cdf(-0.5) - stats.norm.cdf(-1.5)), rel=1e-12)
-    # far out Phi(-a) is about phi(a) / a, and the far end of the interval does not count
+    # in the tail Phi(-a) is about phi(a) / a, and the far end of the interval is negligible
     for value, y in zip(found[0, 1:], (60, 500), strict=True):
         assert value == pytest.approx(stats.norm.logsf(y - 0.5 - 3), rel=1e-12)
 
 
-def test_log_loss_and_shares():
+def test_log_loss_and_class_probabilities():
     assert log_loss(np.array([[1.0, 0.0]]), np.array([[0.8, 0.4]])) == pytest.approx(-np.log([0.8, 0.6]).mean())
     shares = class_shares(np.array([[1.2, 0.5, -3.0]]))
     np.testing.assert_allclose(shares, np.array([[0.999, 0.5, 0.001]]) / 1.5)
@@ -47,7 +47,7 @@ def test_log_loss_and_shares():
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_data_are_drawn_from_the_density_that_they_are_judged_by(kind):
+def test_data_are_drawn_from_their_density(kind):
     """The mean log density of draws is minus the entropy: compare with fresh draws at the same functions."""
     drawn, rng = Drawn.of(kind, 0), np.random.default_rng(1)
     f, source = drawn.new_f, SOURCES[kind]
@@ -71,7 +71,7 @@ def test_labels_are_drawn_from_their_probabilities():
     ("own-poisson", ["poisson", "gaussian", "gaussian on log(1 + y)", "true functions"]),
     ("own-categorical", ["categorical", "gaussian", "true functions"]),
 ])  # fmt: skip
-def test_nobody_beats_the_true_functions(name, methods):
+def test_true_functions_have_the_highest_density(name, methods):
     numbers = {
         method: measure(BY_NAME[name], method, 0, Effort(most_steps=2, device="cpu")).numbers for method in methods
     }
@@ -79,14 +79,14 @@ def test_nobody_beats_the_true_functions(name, methods):
 
 
 @need("mnist.npz")
-def test_digits_are_black_and_white():
+def test_digits_are_binary():
     halves = BinaryHalves.of(0)
     assert all(set(np.unique(Y)) == {0.0, 1.0} for Y in (*halves.views.values(), *halves.new.values()))
     assert {name: Y.shape for name, Y in halves.views.items()} == {"left": (800, 392), "right": (800, 392)}
 
 
 class Oracle:
-    """An estimator that knows the labels it was shown, and answers class 1 for all others."""
+    """An estimator that reconstructs the observed labels, and predicts class 1 for all others."""
 
     def __init__(self, views):
         self.label, self.classes_ = views["label"], {"label": [0, 1]}
@@ -100,7 +100,7 @@ class Oracle:
         return np.tile([0.25, 0.75], (len(views["table"]), 1))
 
 
-def test_hidden_labels_are_missing_during_fitting_and_judged_after_it():
+def test_test_labels_are_missing_during_fitting_and_scored_afterwards():
     codes = np.array([0, 1] * 10)
     table = np.where(codes == 1, 1.0, -1.0)[:, None] + 1e-3 * np.arange(20)[:, None]
     shown, hidden = split(codes, 0)
@@ -118,13 +118,13 @@ def test_hidden_labels_are_missing_during_fitting_and_judged_after_it():
     assert numbers["log density"] == pytest.approx(np.log([0.25, 0.75]).mean())
 
 
-def test_the_pattern_of_shared_and_private_dimensions():
+def test_off_and_on_pattern_relevance():
     relevance = np.array([[0.5, 0.45, 0.05], [0.36, 0.04, 0.6]])
     assert off_pattern(relevance, (0, 1, 2)) == pytest.approx(max(0.05 / 0.5, 0.04 / 0.6))
     assert on_pattern(relevance, (0, 1, 2)) == pytest.approx(0.36 / 0.6)
 
 
-def test_what_a_view_cannot_see_has_no_relevance_to_it():
+def test_private_dimension_has_no_relevance_for_the_other_view():
     numbers = measure(BY_NAME["private"], "1 shared, 1 private each", 0, Effort(most_steps=2, device="cpu")).numbers
     assert numbers["off pattern"] == 0
     assert 0 <= numbers["shared"] <= 1
@@ -142,7 +142,7 @@ def test_cells_are_held_out_and_scaled_to_equal_totals():
     np.testing.assert_allclose(np.expm1(logs["protein"]), cells.views["protein"])
 
 
-def test_a_negative_binomial_is_found_again():
+def test_negative_binomial_parameters_are_recovered():
     y = np.random.default_rng(0).negative_binomial(3, 3 / (3 + 20), size=20_000)
     mean, r = fit_negative_binomial(y)
     assert mean == y.mean()
@@ -150,11 +150,11 @@ def test_a_negative_binomial_is_found_again():
 
 
 @pytest.mark.parametrize("method", MATHEMATICS[0].methods)
-def test_the_mathematics_is_right(method):
+def test_mathematics_agrees_with_references(method):
     numbers = MATHEMATICS[0].methods[method](0, Effort())
     assert max(map(abs, numbers.values())) < 1e-6
 
 
-def test_every_experiment_is_an_experiment():
+def test_experiment_names_are_unique():
     assert all(isinstance(experiment, Experiment) for experiment in EXPERIMENTS)
     assert len(BY_NAME) == len(EXPERIMENTS)

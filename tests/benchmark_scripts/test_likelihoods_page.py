@@ -1,4 +1,4 @@
-"""The page about likelihoods says what the cells say, and where something was not reached."""
+"""The page on likelihoods: tables, verdicts and missed targets."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def page_of(path, cells):
     return write_page(EXPERIMENTS, file, path / "out").read_text()
 
 
-def test_tables_have_means_and_every_seed_and_the_machine(tmp_path):
+def test_tables_have_means_seeds_and_machine(tmp_path):
     page = page_of(tmp_path, poisson_cells([-1.6, -1.8]))
     assert "| poisson | -1.700 ± 0.141 | - | 3 |" in page
     assert "| poisson | log density | -1.600 | -1.800 |" in page
@@ -37,29 +37,29 @@ def test_tables_have_means_and_every_seed_and_the_machine(tmp_path):
 
 
 @pytest.mark.parametrize(("ours", "verdict", "said"), [(-1.8, "yes", 0), (-1.95, "**no**", 1)])
-def test_a_likelihood_has_to_beat_the_best_gaussian_and_the_page_says_if_not(tmp_path, ours, verdict, said):
+def test_missed_target_against_the_best_gaussian_is_reported(tmp_path, ours, verdict, said):
     page = page_of(tmp_path, poisson_cells([ours]))
     (row,) = [line for line in page.splitlines() if line.startswith("| own-poisson")]
     assert row.endswith(f"| {ours + 1.9:.3f} | {verdict} |")
     assert page.count("**Not reached.**") == said
 
 
-def test_what_has_not_finished_is_not_judged(tmp_path):
+def test_unfinished_experiment_has_no_verdict(tmp_path):
     page = page_of(tmp_path, poisson_cells([-1.6])[:-1])
     assert page.count("not run yet") == len(CLAIMS)
 
 
-def test_small_numbers_are_printed_as_powers():
+def test_small_numbers_use_exponential_notation():
     assert spread([1e-9, 3e-9], 1, "e") == "2.0e-09 ± 1.4e-09"
 
 
-def test_every_experiment_has_a_section_and_a_claim():
+def test_every_experiment_has_a_section_and_a_target():
     names = [experiment.name for experiment in EXPERIMENTS]
     assert [section.experiment for section in SECTIONS] == names
     assert list(dict.fromkeys(claim.experiment for claim in CLAIMS)) == names
 
 
-def test_cells_of_other_machines_are_taken_over(tmp_path):
+def test_cells_of_other_machines_are_merged(tmp_path):
     here, there = CellFile(tmp_path / "here.jsonl", "1"), CellFile(tmp_path / "there.jsonl", "1")
     old, better = poisson_cells([-1.9])[0], poisson_cells([-1.6])[0]
     here.append(old)
@@ -70,7 +70,7 @@ def test_cells_of_other_machines_are_taken_over(tmp_path):
     assert here.merge([there.path]) == 0
 
 
-def test_methods_can_be_chosen():
+def test_methods_can_be_selected():
     options = arguments(
         "", EXPERIMENTS, ["--only", "own-poisson", "labels-mfeat", "--methods", "gaussian", "1-NN, raw"]
     )
@@ -79,7 +79,7 @@ def test_methods_can_be_chosen():
     ]  # fmt: skip
 
 
-def test_a_run_elsewhere_leaves_cells_and_no_page(tmp_path):
+def test_separate_cell_file_writes_no_page(tmp_path):
     cells = tmp_path / "cells.jsonl"
     main(["--only", "own-poisson", "--methods", "true functions", "--seeds", "7", "--quick", "--device", "cpu",
           "--cells", str(cells), "--out", str(tmp_path / "out")])  # fmt: skip

@@ -1,11 +1,11 @@
-"""The experiments hide what they say they hide, and judge what was hidden."""
+"""Experiments on views: removal of entries, and scores on the removed entries."""
 
 import numpy as np
 import pytest
 
 from experiment import Effort
 from mvlvm.datasets import load
-from predicting_views import EXPERIMENTS, Halves, Patients, mfeat_gaps
+from predicting_views import EXPERIMENTS, Halves, Patients, mfeat_incomplete
 from running import measure
 from scoring import Units
 from tests.datasets.real_data import need
@@ -16,7 +16,9 @@ DIGITS = EXPERIMENTS[0].methods
 
 def test_units_are_those_of_the_observed_entries():
     Y = np.array([[1.0, 5.0, 0.0], [3.0, 5.0, np.nan], [np.nan, 5.0, 4.0]])
-    np.testing.assert_allclose(Units.of(Y).apply(Y), [[-1, -1], [1, np.nan], [np.nan, 1]])  # the constant one is gone
+    np.testing.assert_allclose(
+        Units.of(Y).apply(Y), [[-1, -1], [1, np.nan], [np.nan, 1]]
+    )  # the constant column is excluded
     np.testing.assert_allclose(Units.of(Y).apply_to_std(np.full((1, 3), 6.0)), [[6.0, 3.0]])
 
 
@@ -28,7 +30,7 @@ def test_digits_are_split_by_row():
     assert len(halves.new_left) == 360
 
 
-def test_a_perfect_guess_has_no_error_and_the_mean_about_one():
+def test_exact_prediction_has_no_error_and_means_are_worse_than_neighbours():
     halves = Halves.of(0)
     assert halves.score(halves.new_right) == {"RMSE": 0.0}
     assert DIGITS["column means"](0, Effort())["RMSE"] > DIGITS["10-NN"](0, Effort())["RMSE"]
@@ -42,23 +44,23 @@ def test_our_cell_has_all_numbers():
 
 
 @need("mfeat.npz")
-def test_a_fifth_of_the_views_and_a_fifth_of_the_rest_is_hidden():
-    gaps = mfeat_gaps(0)
-    assert not (gaps.removed & gaps.scattered).any()
-    n_pairs = gaps.removed.shape[0] * len(gaps.views)
-    lacks = np.stack([np.isnan(Y).all(axis=1) for Y in gaps.views.values()])
-    # the smallest view has six columns, all of which may be hidden one by one: 4 standard errors and 0.2^6 of its rows
+def test_a_fifth_of_the_views_and_of_the_remaining_entries_is_missing():
+    incomplete = mfeat_incomplete(0)
+    assert not (incomplete.removed & incomplete.scattered).any()
+    n_pairs = incomplete.removed.shape[0] * len(incomplete.views)
+    lacks = np.stack([np.isnan(Y).all(axis=1) for Y in incomplete.views.values()])
+    # all six columns of the smallest view may be missing individually: 4 standard errors plus 0.2^6 of its rows
     assert lacks.mean() == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / n_pairs) + 0.2**6)
-    rest = gaps.scattered[~gaps.removed]
+    rest = incomplete.scattered[~incomplete.removed]
     assert rest.mean() == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / rest.size))
     assert not lacks.all(axis=0).any()
-    np.testing.assert_array_equal(np.isnan(np.hstack(list(gaps.views.values()))), np.isnan(gaps.table))
-    assert np.nanmean(gaps.table, axis=0) == pytest.approx(0, abs=1e-9)
-    assert set(gaps.score(gaps.truth).values()) == {0.0}
+    np.testing.assert_array_equal(np.isnan(np.hstack(list(incomplete.views.values()))), np.isnan(incomplete.table))
+    assert np.nanmean(incomplete.table, axis=0) == pytest.approx(0, abs=1e-9)
+    assert set(incomplete.score(incomplete.truth).values()) == {0.0}
 
 
 @need("breast_tcga.npz")
-def test_hidden_proteins_are_hidden_and_known():
+def test_removed_proteins_are_missing_from_the_data_and_known_for_scoring():
     patients = Patients.of(0)
     assert (len(patients.hidden), len(patients.shown)) == (50, 100)
     assert not set(patients.hidden) & set(patients.shown)
@@ -70,7 +72,7 @@ def test_hidden_proteins_are_hidden_and_known():
 
 
 @need("cll_partial.npz")
-def test_the_label_is_not_among_the_mutations():
+def test_label_column_is_excluded_from_mutations():
     views, labels, compared = cll_rows()
     known = labels >= 0
     for column in views["mutations"][known].T:

@@ -1,4 +1,4 @@
-"""The page says what the cells say."""
+"""The page on views: tables, verdicts and the calibration figure."""
 
 import re
 
@@ -15,7 +15,7 @@ RIVALS = {"ridge": 0.9, "5-NN": 0.8, "10-NN": 0.7, "column means": 1.0}
 
 
 def digits_cells(ours, *, covers=0.95):
-    """Cells of one experiment; ours has a value per seed, the rivals always the same."""
+    """Return cells of one experiment; ours has one value per seed, the rivals are constant."""
     curve = {"covers 95": covers, "expected": [0.5, 0.9], "observed": [0.4, 0.8], "entries": 100}
     cells = [Cell("digits-halves", "ours", seed, "1", 30.0, {"RMSE": e, **curve}) for seed, e in enumerate(ours)]
     for seed in range(len(ours)):
@@ -31,13 +31,13 @@ def page_of(path, cells):
 
 
 def row(page, *starts):
-    """Give the cells of the one row that starts like this."""
+    """Return the cells of the only row that starts with these texts."""
     rows = [[part.strip() for part in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
     (found,) = [parts for parts in rows if all(p.startswith(s) for p, s in zip(parts, starts, strict=False))]
     return found
 
 
-def test_a_table_has_mean_and_spread_of_every_method(tmp_path):
+def test_table_has_mean_and_standard_deviation_of_every_method(tmp_path):
     page = page_of(tmp_path, digits_cells([0.5, 0.7]))
     assert row(page, "ours") == ["ours", "0.600 ± 0.141", "-", "-", "0.950 ± 0.000", "-", "-", "30"]
     assert row(page, "10-NN") == ["10-NN", "0.700 ± 0.000", "-", "-", "-", "-", "-", "< 1"]
@@ -49,26 +49,26 @@ def test_a_table_has_mean_and_spread_of_every_method(tmp_path):
     (0.80, 0.99, ["yes", "**no**", "**no**"]),
     (0.95, 0.80, ["**no**", "**no**", "**no**"]),
 ])  # fmt: skip
-def test_a_verdict_compares_with_the_rival_at_its_best(tmp_path, ours, covers, verdicts):
+def test_verdict_uses_the_best_setting_of_the_rival(tmp_path, ours, covers, verdicts):
     page = page_of(tmp_path, digits_cells([ours], covers=covers))
-    asked = ["RMSE below ridge's", "RMSE at most 3 % above the better", "95 %"]
+    asked = ["RMSE below that of ridge", "RMSE at most 3 % above the better", "coverage of 95 %"]
     found = [row(page, "digits-halves", words) for words in asked]
     assert [parts[3] for parts in found] == verdicts
     assert [float(parts[2]) for parts in found] == pytest.approx([ours / 0.9, ours / 0.7, covers], abs=5e-4)
 
 
-def test_what_was_not_run_is_not_judged(tmp_path):
-    page = page_of(tmp_path, digits_cells([0.5])[:-1])  # one rival has not finished
-    assert set(re.findall(r"\| ([^|]+) \|$", page, flags=re.MULTILINE)) == {"holds", "not run yet"}
+def test_unfinished_experiment_has_no_verdict_or_figure(tmp_path):
+    page = page_of(tmp_path, digits_cells([0.5])[:-1])  # one rival is unfinished
+    assert set(re.findall(r"\| ([^|]+) \|$", page, flags=re.MULTILINE)) == {"reached", "not run yet"}
     assert not (tmp_path / "out" / FIGURE_NAME).exists()
 
 
-def test_the_figure_is_there_when_the_page_shows_it(tmp_path):
+def test_figure_of_the_page_is_written(tmp_path):
     assert f"]({FIGURE_NAME})" in page_of(tmp_path, digits_cells([0.5]))
     assert (tmp_path / "out" / FIGURE_NAME).stat().st_size > 10_000
 
 
-def test_a_curve_counts_every_entry_alike():
+def test_calibration_curve_weights_seeds_by_entries():
     parts = [
         {"expected": [0.5], "observed": [0.2], "entries": 100},
         {"expected": [0.5], "observed": [0.6], "entries": 300},
@@ -81,11 +81,11 @@ def test_a_curve_counts_every_entry_alike():
     np.testing.assert_allclose((expected, observed), ([0.5], [(0.2 * 100 + 0.6 * 300) / 400]))
 
 
-def test_one_seed_has_no_spread():
+def test_one_seed_has_no_standard_deviation():
     assert spread([0.25], 2) == "0.25"
 
 
-def test_every_experiment_has_a_section_and_a_claim():
+def test_every_experiment_has_a_section_and_a_target():
     names = [experiment.name for experiment in EXPERIMENTS]
     assert [section.experiment for section in SECTIONS] == names
     assert list(dict.fromkeys(claim.experiment for claim in CLAIMS)) == names
