@@ -206,8 +206,10 @@ class StudentT(AbstractLikelihood):
 
     def _expected(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         c, nu = self._width_and_degrees(mean)
-        expected = expected_log_one_plus_square((Y - mean) / c.sqrt(), variance / c)
-        return _log_density_at_mode(c, nu) - 0.5 * (nu + 1) * expected
+        # one expression: its order determines the order in which autograd sums the gradients of c and nu
+        return _log_density_at_mode(c, nu) - 0.5 * (nu + 1) * expected_log_one_plus_square(
+            (Y - mean) / c.sqrt(), variance / c
+        )
 
     def _pairwise(self, Y: Tensor, observed: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         n_rows = max(1, _PAIRWISE_CHUNK_SIZE // max(1, mean.numel()))
