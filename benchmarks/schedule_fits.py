@@ -13,7 +13,7 @@ from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.train import count_entries
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.schedule import cosine_decay, rise_between_windows
+from mvlvm.training.loop import cosine_decay, rise_between_windows
 from schedule_data import Task
 
 # Number of steps averaged per point of a training curve.
@@ -111,7 +111,7 @@ def assembled(task: Task, seed: int, init: str = "pca") -> tuple[InitialModel, t
     """Return an untrained model, and its generator."""
     estimator = NGMVLVM(n_components=task.n_components, init=init, random_state=seed)
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
-    options, validated = validate(parameters, "ngsm", task.views, None)
+    options, validated = validate(parameters, task.views)
     generator = make_generator(seed, Stream.TRAINING)
     return initialize(preprocess(validated, options), options, generator), generator
 

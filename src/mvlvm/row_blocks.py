@@ -1,4 +1,10 @@
-"""Blocks of rows, which keep the intermediate results of computations on large arrays small."""
+"""Sums over rows in blocks, which keep the intermediate results of computations on large arrays small."""
+
+from collections.abc import Callable, Iterable
+from operator import iadd
+from typing import TypeVarTuple
+
+Terms = TypeVarTuple("Terms")
 
 # Numbers in the largest array of a block, 16 MB in float64: small compared with any data set that needs blocks, and
 # large enough for matrix products at full speed.
@@ -30,3 +36,30 @@ def row_blocks(n_rows: int, numbers_per_row: int) -> list[slice]:
     size = -(-n_rows // n_blocks)
     size = -(-size // _ALIGNMENT) * _ALIGNMENT
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def row_sum(blocks: Iterable[slice], term: Callable[[slice], tuple[*Terms]]) -> tuple[*Terms]:
+    """Sum terms over blocks of rows.
+
+    All sums over rows go through this function: it determines their order, one block after the other, so that results
+    are reproducible.
+
+    Args:
+        blocks: slices that cover all rows, as from `row_blocks`; at least one.
+        term: returns the terms of a block of rows as new arrays, tensors or numbers, to which later ones are added.
+
+    Returns:
+        The sums, one for every term.
+
+    Example:
+        >>> import numpy as np
+        >>> Y = np.arange(6.0).reshape(3, 2)
+        >>> sums, count = row_sum(row_blocks(*Y.shape), lambda rows: (Y[rows].sum(axis=0), len(Y[rows])))
+        >>> sums.tolist(), count
+        ([6.0, 9.0], 3)
+    """
+    first, *others = blocks
+    sums = term(first)
+    for rows in others:
+        sums = tuple(iadd(total, part) for total, part in zip(sums, term(rows), strict=True))
+    return sums  # pyright: ignore[reportReturnType]

@@ -52,10 +52,10 @@ MUTATIONS = (
     ),
     Mutation(
         "compression: energy threshold without M",
-        "models/compression.py",
+        "models/state.py",
         "share * N * M *",
         "share * N *",
-        ("tests/models/test_compression.py::test_truncated_energy_is_a_share_of_the_noise_of_all_columns",),
+        ("tests/models/test_state.py::test_truncated_energy_is_a_share_of_the_noise_of_all_columns",),
     ),
     Mutation(
         "reported bound: standard error divided by n",
@@ -67,8 +67,8 @@ MUTATIONS = (
     Mutation(
         "Adam: default betas of torch",
         "training/steps.py",
-        "betas=config.betas",
-        "betas=(0.9, 0.999)",
+        "betas=betas, fused",
+        "betas=(0.9, 0.999), fused",
         ("tests/training/test_loop.py::test_adam_has_the_documented_betas",),
     ),
     Mutation(
@@ -153,14 +153,16 @@ MUTATIONS = (
         "models/state.py",
         "noise_variance < FLOAT64_NOISE_THRESHOLD",
         "False",
-        ("tests/evidence/test_collapsed_blocked.py::test_float32_fit_matches_the_bound_of_a_float64_fit_at_small_noise",),
+        (
+            "tests/evidence/test_collapsed_blocked.py::test_float32_fit_matches_the_bound_of_a_float64_fit_at_small_noise",
+        ),
     ),
     Mutation(
         "compression: does not wait for the noise",
         "models/state.py",
         "n_steps >= _STEPS_TO_LEARN_NOISE",
         "n_steps >= 0",
-        ("tests/models/test_compression.py::test_truncation_follows_the_noise_after_a_hundred_steps",),
+        ("tests/models/test_state.py::test_truncation_follows_the_noise_after_a_hundred_steps",),
     ),
     Mutation(
         "conditioning: one draw of the latents",

@@ -1,4 +1,4 @@
-"""The house stays small: one idea per file, one equation per function."""
+"""Files are stages or methods of the literature, functions are short, classes have one purpose."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
-LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS = 450, 40, 7
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 10
 # `load` serves data sets with different options, and checks every name against the data set's own.
 MAY_TAKE_ANY_KEYWORD = {("loader.py", "load")}
 
@@ -30,11 +30,11 @@ def test_the_source_is_found():
 def test_a_file_is_short_and_plain(path):
     text = path.read_text()
     tree = ast.parse(text)
-    assert len(text.splitlines()) <= LONGEST_FILE
+    assert len(text.splitlines()) <= MAX_FILE_LINES
     assert not text.count("__future__")
     assert ast.get_docstring(tree), "a file starts with what it is for"
     for function in functions(tree):
-        assert code_lines(function) <= LONGEST_FUNCTION, function.name
+        assert code_lines(function) <= MAX_FUNCTION_LINES, function.name
         if (path.name, function.name) not in MAY_TAKE_ANY_KEYWORD:
             assert function.args.kwarg is None, f"{function.name} tunnels keyword arguments"
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -43,9 +43,10 @@ def test_a_file_is_short_and_plain(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_class_does_not_do_everything(path):
+def test_a_class_has_few_methods(path):
+    """Public estimators are exempt: all methods of their contract can be read in one place."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ClassDef):
-            public = [function.name for function in node.body if isinstance(function, ast.FunctionDef)
-                      and not function.name.startswith("_")]  # fmt: skip
-            assert len(public) <= MOST_METHODS, node.name
+            methods = [member.name for member in node.body if isinstance(member, ast.FunctionDef)]
+            public = [name for name in methods if not name.startswith("_")]
+            assert len(public) <= MAX_METHODS or "fit" in public, node.name

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
+from mvlvm.baselines.baseline_input import concatenate_views, split_views, view_widths
 from mvlvm.benchmarks.peers import METHODS
 from mvlvm.benchmarks.tasks import DataSpec, Task, load_data, standardised
 

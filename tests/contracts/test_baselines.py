@@ -10,7 +10,7 @@ import torch
 
 import mvlvm
 from mvlvm import MVARFLVM, ViewError, baselines, datasets
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
+from mvlvm.baselines.base import PredictMixin, ReconstructMixin, TransformMixin
 from tests.baselines.quick import QUICK
 
 # data set -> number of rows used

@@ -1,5 +1,3 @@
-""" """
-
 import json
 import os
 import subprocess
@@ -187,7 +185,7 @@ def test_sizes_of_tables_that_are_not_arrays():
 
 def test_sizes_of_annotated_data():
     anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    from mvlvm.views.anndata import suppress_anndata_warnings
+    from mvlvm.views.interop import suppress_anndata_warnings
 
     with suppress_anndata_warnings():
         rna, protein = (anndata.AnnData(np.zeros((4, M), dtype=np.float32)) for M in (7, 2))

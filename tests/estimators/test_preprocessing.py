@@ -72,7 +72,7 @@ def test_a_saved_model_remembers_its_weights(data, tmp_path):
     loaded = mvlvm.load(tmp_path)
     rows = {"a": data["a"][:10] + 0.1}
     np.testing.assert_array_equal(loaded.predict(rows, target="b"), est.predict(rows, target="b"))
-    np.testing.assert_array_equal(loaded.model_.model.latent.weight, weight)
+    np.testing.assert_array_equal(loaded.model_.model.latent.sample_weight, weight)
 
 
 @pytest.mark.usefixtures("no_type_checks")

@@ -5,10 +5,12 @@ from torch.distributions import MultivariateNormal
 from mvlvm.errors import NumericalError
 from mvlvm.evidence import exact_log_evidence, log_evidence
 from mvlvm.evidence.collapsed import TruncatedColumns, evidence_gradients
+from mvlvm.kernels import ngsm_kernel
 from mvlvm.linalg import cholesky
 from mvlvm.spectral import random_features
 from tests import oracles
 from tests.mixtures import draw_points, normal, random_mixture
+from tests.oracles import view_log_density
 
 # F < N, F = N and F > N.
 SIZES = [(12, 5), (9, 8), (8, 8), (8, 9), (5, 12)]
@@ -153,3 +155,25 @@ def large_problem(noise_variance, generator):
     Phi = random_features(X, draw_points(density, 25, generator), density.alpha)
     Y = Phi @ normal((100, 20), generator) + noise_variance**0.5 * normal((10_000, 20), generator)
     return Y, Phi, torch.tensor(noise_variance, dtype=torch.float64)
+
+
+def test_evidence_is_the_normal_log_density_of_all_columns_exact(generator):
+    X, Y = normal((15, 2), generator), normal((15, 4), generator)
+    K = ngsm_kernel(X, X, random_mixture(2, 2, generator))
+    covariance = (K + 0.2 * torch.eye(15, dtype=torch.float64)).numpy()
+    value = exact_log_evidence(Y, K, torch.tensor(0.2, dtype=torch.float64))
+    assert value.item() == pytest.approx(view_log_density(Y.numpy(), covariance), rel=1e-10)
+
+
+def test_float32_input_is_computed_in_float64(generator):
+    X, Y = normal((15, 2), generator).float(), normal((15, 4), generator).float()
+    K = X @ X.T  # of rank two: in float32 it would be indistinguishable from an indefinite matrix at this noise
+    s = torch.tensor(1e-6)
+    expected = exact_log_evidence(Y.double(), K.double(), s.double())
+    assert torch.equal(exact_log_evidence(Y, K, s), expected)
+
+
+def test_indefinite_kernel_matrix_raises_an_error(generator):
+    K = torch.diag(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    with pytest.raises(NumericalError, match="not positive definite"):
+        exact_log_evidence(normal((2, 1), generator), K, torch.tensor(0.1, dtype=torch.float64))

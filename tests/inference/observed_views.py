@@ -2,10 +2,10 @@
 
 import torch
 
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture
 from mvlvm.models.views import FeatureView
-from mvlvm.models.weight_posterior import ViewFunction
 from tests.mixtures import normal
 from tests.models.evidence import infer_weights
 

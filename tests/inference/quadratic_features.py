@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import torch
 
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.spectral_mixture import FeatureMap
-from mvlvm.models.weight_posterior import ViewFunction, WeightPosterior
+from mvlvm.models.weight_posterior import WeightPosterior
 from mvlvm.parameters import raw_positive
 
 

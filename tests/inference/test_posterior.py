@@ -17,9 +17,10 @@ from mvlvm.inference.posterior import (
     mixture_posterior,
     posterior_predictive,
 )
+from mvlvm.inference.view_function import ViewEntries
 from mvlvm.likelihoods.counts import Poisson
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.weight_posterior import Prediction, ViewEntries
+from mvlvm.models.weight_posterior import Prediction
 from tests.inference.observed_views import N, draw_function, draw_observed
 from tests.inference.quadratic_features import linear_function, quadratic_function
 from tests.mixtures import normal, uniform

@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 from scipy.stats import norm
 
-from mvlvm.inference.row_likelihood import (
+from mvlvm.inference.view_function import (
     pairwise_log_likelihood,
     pairwise_row_log_density,
     row_log_density,

@@ -7,12 +7,12 @@ import torch
 from mvlvm import defaults
 from mvlvm.errors import NumericalError
 from mvlvm.evidence.weight_space import natural_gradient_step, weight_space_evidence
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson, StudentT
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture, TiedSpectralMixture
 from mvlvm.models.views import WeightView
-from mvlvm.models.weight_posterior import ViewFunction
 from tests.mixtures import normal
 from tests.models.evidence import evaluate, infer_weights, initial_state, log_evidence
 from tests.models.fixed_features import fixed_view

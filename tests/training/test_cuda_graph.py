@@ -3,8 +3,7 @@ import torch
 from torch import nn
 
 from mvlvm.errors import NumericalError
-from mvlvm.training.loop import train
-from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.loop import TrainConfig, train
 from mvlvm.training.steps import init_train_state
 from tests.gpu import needs_gpu
 from tests.training.bounds import StubBound
@@ -35,7 +34,7 @@ class GpuBound:
 def run(bound, generator, *, graph_key, objective=None, max_iter=120):
     config = TrainConfig(max_iter=max_iter, learning_rate=0.1, tol=0.0)
     evaluate = objective or bound
-    state = init_train_state([bound.place], config, generator)
+    state = init_train_state([bound.place], generator)
     train(
         state,
         lambda states, draws: (evaluate(draws), states),

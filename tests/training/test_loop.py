@@ -9,15 +9,14 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from mvlvm import NGMVLVM
 from mvlvm.errors import NumericalError
 from mvlvm.training.history import StopReason
-from mvlvm.training.loop import train
-from mvlvm.training.schedule import TrainConfig, cosine_decay
+from mvlvm.training.loop import TrainConfig, cosine_decay, rise_between_windows, train
 from mvlvm.training.steps import init_train_state
 from tests.training.bounds import ConcaveBound, StubBound
 
 
 def run(parameter, bound, config, generator, **callbacks):
     """Train one parameter on a bound without view states, and return the history."""
-    state = init_train_state([parameter], config, generator)
+    state = init_train_state([parameter], generator)
     assert train(state, lambda states, draws: (bound(draws), states), config, **callbacks) is state
     assert state.step == len(state.history.bound)
     return state.history
@@ -44,7 +43,7 @@ def test_history_has_one_entry_per_step(generator):
 
 
 def test_the_learning_rate_is_constant_until_convergence_and_then_decays(generator):
-    history = maximise(ConcaveBound(), generator, max_iter=1000, tol=1e-3, window=20, cooling=30)
+    history = maximise(ConcaveBound(), generator, max_iter=1000, tol=1e-3, window=20, decay_steps=30)
     assert history.stop_reason is StopReason.CONVERGED
     n_held = len(history.bound) - 30
     assert 40 <= n_held < 900
@@ -57,7 +56,7 @@ def test_the_learning_rate_is_constant_until_convergence_and_then_decays(generat
 
 def test_a_bound_that_still_rises_leaves_enough_steps_for_the_decay(generator):
     slope = nn.Parameter(torch.zeros(()))
-    config = TrainConfig(max_iter=100, learning_rate=0.2, tol=1e-3, window=20, cooling=30)
+    config = TrainConfig(max_iter=100, learning_rate=0.2, tol=1e-3, window=20, decay_steps=30)
     history = run(slope, lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
     assert history.learning_rate == pytest.approx([0.2] * 70 + [0.2 * cosine_decay(step / 30) for step in range(30)])
@@ -65,7 +64,7 @@ def test_a_bound_that_still_rises_leaves_enough_steps_for_the_decay(generator):
 
 def test_convergence_during_the_decay_does_not_end_training_early(generator):
     history = maximise(
-        ConcaveBound(), generator, max_iter=60, tol=1e9, window=20, cooling=30
+        ConcaveBound(), generator, max_iter=60, tol=1e9, window=20, decay_steps=30
     )  # two windows are 40 steps
     assert history.stop_reason is StopReason.MAX_ITER
     assert len(history.bound) == 60
@@ -83,7 +82,7 @@ def test_zero_tolerance_never_stops_early(fall, generator):
 
 def test_the_last_rise_compares_the_last_two_windows_before_the_decay(generator):
     slope = nn.Parameter(torch.zeros(()))
-    config = TrainConfig(max_iter=75, learning_rate=0.2, tol=1e-3, window=20, cooling=15)
+    config = TrainConfig(max_iter=75, learning_rate=0.2, tol=1e-3, window=20, decay_steps=15)
     history = run(slope, lambda _: StubBound(3 * slope), config, generator)
     assert history.stop_reason is StopReason.MAX_ITER
     last, before = history.bound[40:60], history.bound[20:40]
@@ -179,7 +178,7 @@ def test_view_states_are_passed_from_step_to_step_and_refreshed_every_fifty(gene
         refreshed.append((states[0], n_steps))
         return (states[0] + 1000,), None
 
-    state = init_train_state([concave.place], config, generator, (0,))
+    state = init_train_state([concave.place], generator, (0,))
     train(state, objective, config, refresh=refresh)
     assert refreshed == [(0, 0), (1050, 50), (2100, 100)]
     assert state.view_states == (3120,)
@@ -196,3 +195,15 @@ def test_adam_has_the_documented_betas(generator):
     finally:
         hook.remove()
     assert seen == [(0.9, 0.99)] * 2
+
+
+def test_the_rise_is_unknown_before_two_windows_have_passed():
+    assert rise_between_windows([0.0] * 19, window=10) == math.inf
+
+
+def test_the_rise_is_unknown_for_windows_too_short_to_average():
+    assert rise_between_windows([0.0, 1.0], window=1) == math.inf
+
+
+def test_rise_of_a_noiseless_bound_is_exact():
+    assert rise_between_windows([9.0] * 5 + [1.0] * 10 + [1.5] * 10, window=10) == 0.5

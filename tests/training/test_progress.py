@@ -1,4 +1,4 @@
-from mvlvm.training.progress import progress_bar, silent
+from mvlvm.training.progress import progress_bar
 
 
 def test_bar_shows_the_step_and_the_bound(capsys):
@@ -8,8 +8,3 @@ def test_bar_shows_the_step_and_the_bound(capsys):
     assert "fitting" in shown
     assert "5/8" in shown
     assert "bound -1.25" in shown
-
-
-def test_silence_shows_nothing(capsys):
-    silent(5, -1.25)
-    assert capsys.readouterr() == ("", "")

@@ -9,8 +9,8 @@ from mvlvm import ViewError, datasets, views
 from mvlvm.datasets.loader import REGISTRY
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.views import as_views
+from mvlvm.views.interop import is_sparse
 from mvlvm.views.likelihood_inference import check_support, infer_likelihood, resolve_likelihoods
-from mvlvm.views.sparse import is_sparse
 from tests.datasets.real_data import need
 
 RNG = np.random.default_rng(0)

@@ -1,13 +1,14 @@
 """The estimator interface of all baselines, and helpers for methods that wrap another library.
 
-`AbstractBaseline` validates and scales the views, calls the method, and saves what it learned. Optional capabilities
-(`transform`, `reconstruct`, `predict`) are mixins in `mvlvm.baselines.mixins`.
+`AbstractBaseline` validates and scales the views, calls the method, and saves what it learned. Optional capabilities,
+`transform`, `reconstruct` and `predict`, are mixins: a baseline inherits from the mixins of its capabilities and from
+`AbstractBaseline`, in this order.
 """
 
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
@@ -18,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mvlvm.baselines import storage
-from mvlvm.baselines.validation import DataKind, Matrices, ValidatedViews, validate_new_views, validate_views
+from mvlvm.baselines.baseline_input import BaselineInput, DataKind, Matrices, validate_new_views, validate_views
 from mvlvm.checks import check_integer
 from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError
 from mvlvm.randomness import RandomStateLike, seed_from
@@ -122,7 +123,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         tags.target_tags.required = self.needs_labels
         return tags
 
-    def restore(self, validated: ValidatedViews, state: Mapping[str, np.ndarray]) -> None:
+    def restore(self, validated: BaselineInput, state: Mapping[str, np.ndarray]) -> None:
         """Restore the fitted state from the contents of a saved file."""
         arrays = dict(state)
         self.embedding_ = arrays.pop("embedding")
@@ -137,7 +138,7 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
         """View name -> number of columns of the matrices passed to `_fit_latents`."""
         return {name: int(scaling.kept.sum()) for name, scaling in self._validated.scalings.items()}
 
-    def _set_views(self, validated: ValidatedViews) -> None:
+    def _set_views(self, validated: BaselineInput) -> None:
         self._validated = validated.without_rows()
         self.view_names_ = list(validated.widths)
         single = validated.layout.container.single
@@ -201,3 +202,97 @@ def temporary_numpy_seed(seed: int) -> Iterator[None]:
         yield
     finally:
         np.random.set_state(before)
+
+
+class TransformMixin(ABC):
+    """Computes the latents of new rows from all views."""
+
+    view_names_: list[str]
+    _validate_new: Callable[[Any], dict[str, Any]]
+
+    @abstractmethod
+    def _transform(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        """Return the latents of new rows, given views scaled as in `_fit_latents`."""
+
+    def transform(self, views: Any) -> Float[np.ndarray, "K D"]:
+        """Compute the latents of new rows; the fitted model does not change.
+
+        Args:
+            views: new rows of all training views.
+
+        Returns:
+            (K, D) latents.
+
+        Raises:
+            ViewError: the views do not match those of training.
+        """
+        matrices = self._validate_new(views)
+        self._check_all_views(matrices)
+        return np.asarray(self._transform(matrices), dtype=np.float64)
+
+    def _check_all_views(self, matrices: Mapping[str, Any]) -> None:
+        missing = [name for name in self.view_names_ if name not in matrices]
+        if missing:
+            raise ViewError(
+                f"{type(self).__name__} needs all training views to transform rows. Missing: {', '.join(missing)}. "
+                "Pass all views, or use a method that accepts a subset, such as NGMVLVM."
+            )
+
+
+class ReconstructMixin(ABC):
+    """Reconstructs the views from latents."""
+
+    embedding_: Float[np.ndarray, "N D"]
+    _validated: BaselineInput
+
+    @abstractmethod
+    def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
+        """Return every view at the given latents, in the scaled units of `_fit_latents`."""
+
+    def reconstruct(self) -> Any:
+        """Reconstruct the training views, in their original container and units."""
+        check_is_fitted(self)
+        return self._validated.restore_views(self._reconstruct(self.embedding_), self._validated.layout.index)
+
+
+class PredictMixin(ABC):
+    """Computes the latents of new rows from any subset of the views, and predicts the other views.
+
+    Requires `ReconstructMixin`.
+    """
+
+    view_names_: list[str]
+    _validated: BaselineInput
+    _validate_new: Callable[[Any], dict[str, Any]]
+    _reconstruct: Callable[[Any], dict[str, Any]]
+
+    @abstractmethod
+    def _transform_partial(self, views: Matrices) -> Float[np.ndarray, "K D"]:
+        """Return the latents of new rows, given any subset of the views."""
+
+    def transform(self, views: Any) -> Float[np.ndarray, "K D"]:
+        """Compute the (K, D) latents of new rows from any subset of the training views."""
+        return np.asarray(self._transform_partial(self._validate_new(views)), dtype=np.float64)
+
+    def predict(self, views: Any, *, target: str | None = None) -> Any:
+        """Predict views of new rows from other views.
+
+        Args:
+            views: new rows of any subset of the training views.
+            target: name of the view to predict, which must not be among `views`; None predicts every view.
+
+        Returns:
+            The predicted view, with K rows, or all views in the container of the training views.
+        """
+        check_is_fitted(self)
+        if target is not None and target not in self.view_names_:
+            raise ValueError(f"There is no view {target!r}. The views are: {', '.join(self.view_names_)}.")
+        matrices = self._validate_new(views)
+        if target in matrices:
+            raise ViewError(
+                f"View '{target}' is the prediction target and must not be among the inputs. Remove it from the views."
+            )
+        predicted = self._reconstruct(np.asarray(self._transform_partial(matrices), dtype=np.float64))
+        if target is None:
+            return self._validated.restore_views(predicted)
+        return self._validated.restore_view(target, predicted[target])

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvlvm import estimators
+from mvlvm.baselines.baseline_input import BaselineInput
 from mvlvm.baselines.registry import ENTRIES
-from mvlvm.baselines.validation import ValidatedViews
 from mvlvm.errors import ModelFileError
 from mvlvm.estimators.serialization import DAMAGE, damaged, pack_layout, plain, read_file, unpack_layout, write_file
 from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
@@ -23,7 +23,7 @@ class SavedBaseline(NamedTuple):
 
     estimator: str
     parameters: dict[str, Any]
-    validated: ValidatedViews
+    validated: BaselineInput
     state: dict[str, np.ndarray]
 
 
@@ -31,7 +31,7 @@ def save(
     path: str | os.PathLike[str],
     estimator: str,
     parameters: Mapping[str, Any],
-    validated: ValidatedViews,
+    validated: BaselineInput,
     state: Mapping[str, np.ndarray],
 ) -> None:
     """Save a fitted baseline; an interrupted write leaves no partial file."""
@@ -64,7 +64,7 @@ def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Saved
         name: Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _PARTS}, scale=view["scale"])
         for name, (i, view) in views.items()
     }
-    validated = ValidatedViews(
+    validated = BaselineInput(
         {},
         scalings,
         {name: encoding_from_dict(view["encoding"]) for name, (_, view) in views.items()},

@@ -13,9 +13,8 @@ from mvlvm.baselines.base import warn_not_converged
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.shapes import Scalar
 from mvlvm.training.history import StopReason
-from mvlvm.training.loop import train
-from mvlvm.training.progress import progress_bar, silent
-from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.loop import TrainConfig, train
+from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import init_train_state
 
 
@@ -51,10 +50,10 @@ def maximize(
     Returns:
         The objective at every step.
     """
-    config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, cooling=max_iter // 5)
+    config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, decay_steps=max_iter // 5)
     generator = make_generator(seed, Stream.TRAINING)
-    state = init_train_state(module.parameters(), config, generator)
-    with progress_bar(max_iter, "Training") if verbose else nullcontext(silent) as callback:
+    state = init_train_state(module.parameters(), generator)
+    with progress_bar(max_iter, "Training") if verbose else nullcontext() as callback:
         train(state, lambda states, draws: (ScalarBound(objective(draws)), states), config, callback=callback)
     history = state.history
     if history.stop_reason is StopReason.INTERRUPTED:

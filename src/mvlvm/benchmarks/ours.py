@@ -96,7 +96,7 @@ def _train_naive(Ys: list[torch.Tensor], task: Task) -> Fitted:
 
 def untrained(est: NGMVLVM, views: ViewArrays) -> tuple[InitialModel, Callable[[int], History]]:
     """Assemble a model as `fit` does; return it with a function that trains it for a number of steps."""
-    options, validated = validate(est.get_params(deep=False), est.kernel, views, None)
+    options, validated = validate(est.get_params(deep=False), views)
     generator = make_generator(seed_from(options.random_state), Stream.TRAINING, options.device)
     with quietly():
         initial = initialize(preprocess(validated, options), options, generator)

@@ -18,10 +18,10 @@ from jaxtyping import Float
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, Isomap
 
-from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
+from mvlvm.baselines.baseline_input import concatenate_views, split_views, view_widths
 from mvlvm.benchmarks import ours
 from mvlvm.benchmarks.tasks import Fitted, Method, NewViews, Task, ViewArrays
-from mvlvm.optional_dependencies import require
+from mvlvm.checks import require
 
 _MOFA_ITERATIONS = 1000
 # As in the examples of GPyTorch; those of GPy use 10 to 40.

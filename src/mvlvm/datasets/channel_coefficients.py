@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Complex, Float, Shaped
 
 from mvlvm.checks import check_choice
-from mvlvm.datasets.dataset import Dataset
-from mvlvm.datasets.selection import check_available, check_count
+from mvlvm.datasets.dataset import Dataset, check_available, check_count
 
 Normalise = Literal["row", "user", "raw"]
 

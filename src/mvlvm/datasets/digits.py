@@ -10,8 +10,17 @@ from jaxtyping import Int, UInt8
 
 from mvlvm.checks import check_choice
 from mvlvm.datasets.cache import FileCache
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
-from mvlvm.datasets.selection import SPLITS, as_list, check_count, class_numbers, draw_rows, drawn_names, rows_of_split
+from mvlvm.datasets.dataset import (
+    SPLITS,
+    Dataset,
+    DatasetEntry,
+    as_list,
+    check_count,
+    class_numbers,
+    draw_rows,
+    drawn_names,
+    rows_of_split,
+)
 
 DIGITS = tuple("0123456789")
 _MNIST_SHAPE = (28, 28)

@@ -5,9 +5,10 @@ import numpy as np
 from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.datasets.cache import FileCache
 from mvlvm.datasets.convert import image_files
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
-from mvlvm.datasets.selection import (
+from mvlvm.datasets.dataset import (
     SPLITS,
+    Dataset,
+    DatasetEntry,
     check_available,
     check_count,
     class_numbers,

@@ -13,8 +13,7 @@ from jaxtyping import Float, Int
 from mvlvm.checks import check_flag
 from mvlvm.datasets import builtin, digits, images, omics, synthetic, tabular, text, wireless
 from mvlvm.datasets.cache import FileCache, damaged
-from mvlvm.datasets.dataset import Dataset, DatasetEntry, check_dataset
-from mvlvm.datasets.selection import OptionError
+from mvlvm.datasets.dataset import Dataset, DatasetEntry, OptionError, check_dataset
 from mvlvm.randomness import RandomStateLike, seed_from
 
 REGISTRY: dict[str, DatasetEntry] = {

@@ -7,8 +7,15 @@ from jaxtyping import Float, Shaped
 
 from mvlvm.checks import check_choice, check_flag
 from mvlvm.datasets.cache import FileCache
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
-from mvlvm.datasets.selection import check_available, check_count, choose_views, class_numbers, pick
+from mvlvm.datasets.dataset import (
+    Dataset,
+    DatasetEntry,
+    check_available,
+    check_count,
+    choose_views,
+    class_numbers,
+    pick,
+)
 
 _TCGA_VIEWS = ("mrna", "mirna", "protein")
 _CLL_VIEWS = ("drugs", "mutations", "protein", "bioenergetics")

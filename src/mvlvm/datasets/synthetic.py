@@ -10,10 +10,8 @@ from torch import Tensor
 
 from mvlvm.checks import check_choice, check_integer, check_number
 from mvlvm.datasets.cache import FileCache
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
-from mvlvm.datasets.selection import as_list
-from mvlvm.kernels.gibbs import gibbs_kernel
-from mvlvm.kernels.stationary import rbf_kernel
+from mvlvm.datasets.dataset import Dataset, DatasetEntry, as_list
+from mvlvm.kernels.classical import gibbs_kernel, rbf_kernel
 from mvlvm.linalg.cholesky import cholesky
 
 Kernel = Callable[[Float[Tensor, "N D"], Float[Tensor, "K D"]], Float[Tensor, "N K"]]

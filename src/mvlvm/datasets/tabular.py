@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from mvlvm.datasets.cache import FileCache
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
+from mvlvm.datasets.dataset import Dataset, DatasetEntry, choose_views, class_numbers
 from mvlvm.datasets.digits import DIGITS
-from mvlvm.datasets.selection import choose_views, class_numbers
 
 _MFEAT_VIEWS = ("fou", "fac", "kar", "pix", "zer", "mor")
 

@@ -11,8 +11,7 @@ from jaxtyping import Shaped
 
 from mvlvm.checks import check_choice, check_flag, check_number
 from mvlvm.datasets.cache import FileCache, damaged
-from mvlvm.datasets.dataset import Dataset, DatasetEntry
-from mvlvm.datasets.selection import SPLITS, OptionError, as_list, choose_views, class_numbers
+from mvlvm.datasets.dataset import SPLITS, Dataset, DatasetEntry, OptionError, as_list, choose_views, class_numbers
 
 _NEWS_FILE = "newsgroups3.jsonl.gz"
 _NEWS_PARTS = ("headers", "footers", "quotes")

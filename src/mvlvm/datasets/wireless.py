@@ -16,8 +16,7 @@ from torch import Tensor
 from mvlvm.checks import check_choice, check_integer, check_number
 from mvlvm.datasets.cache import FileCache
 from mvlvm.datasets.channel_coefficients import ARCHIVE, Normalise, channel_dataset, from_archive
-from mvlvm.datasets.dataset import Dataset, DatasetEntry, DatasetLoader
-from mvlvm.datasets.selection import check_count
+from mvlvm.datasets.dataset import Dataset, DatasetEntry, DatasetLoader, check_count
 from mvlvm.randomness import RandomStateLike, seed_from
 
 SpecVersion = Literal["16.1", "19.2"]

@@ -52,8 +52,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
     _with_missing: Views | None = None
 
     @abstractmethod
-    def _kernel(self) -> Any:
-        """Return the kernel of every view, or view name -> kernel."""
+    def __init__(self) -> None:
+        """Store the parameters, as scikit-learn requires."""
 
     def fit(self: Estimator, views: Any, y: Any = None, *, sample_weight: Any = None) -> Estimator:
         """Learn the latents, the kernels and the noise.
@@ -77,7 +77,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             NumericalError: training failed numerically.
         """
         begin = time.perf_counter()
-        options, validated = validate(self.get_params(deep=False), self._kernel(), views, sample_weight)
+        options, validated = validate(self.get_params(deep=False), views, sample_weight)
         if options.verbose:
             print_likelihoods(validated.inferred)
         if options.verbose > 1:
@@ -98,7 +98,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         trained_after = time.perf_counter() - begin
 
         fitted = condition(model, data, trained, retained, scalings, options=options, seed=seed)
-        infer_zero_weight_rows(fitted, retained.zero_weight_rows, weight)
+        if weight is not None:
+            infer_zero_weight_rows(fitted, retained.zero_weight_rows, weight)
         self.adopt(fitted, record_fit(fitted, data, trained, init=init, memory_budget=options.memory_budget))
         self._with_missing = retained.with_missing
         self.fit_seconds_ = {

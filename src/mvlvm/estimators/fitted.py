@@ -12,17 +12,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
+from mvlvm.checks import require
 from mvlvm.errors import ConvergenceWarning, NumericalError
 from mvlvm.estimators.options import FitOptions
 from mvlvm.estimators.preprocessing import RetainedViews
 from mvlvm.estimators.train import Trained, count_entries
 from mvlvm.inference.tempering import Tempering, learn_tempering
-from mvlvm.models.conditioning import n_latent_draws_for
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import expected_bound, explained_variance
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates
-from mvlvm.models.weight_posterior import ViewFunction
-from mvlvm.optional_dependencies import require
+from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.views.encoding import Encoding

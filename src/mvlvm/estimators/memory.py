@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from mvlvm.checks import is_dataframe
 from mvlvm.estimators.options import FitOptions, check_fit_options
 from mvlvm.inference.tempering import MAX_FOLD_ROWS
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.views import NUMBERS_PER_FEATURE
-from mvlvm.optional_dependencies import is_dataframe
 from mvlvm.row_blocks import NUMBERS_PER_BLOCK
-from mvlvm.views.anndata import is_anndata, is_mudata
+from mvlvm.views.interop import is_anndata, is_mudata, is_sparse
 from mvlvm.views.layout import unpack
 from mvlvm.views.likelihood_inference import AUTO
 from mvlvm.views.scaling import per_view
-from mvlvm.views.sparse import is_sparse
 
 _BYTES_PER_NUMBER = np.dtype(np.float64)
 

@@ -1,4 +1,4 @@
-"""MV-ARFLVM: views with stationary spectral mixture kernels that share one latent."""
+"""MV-ARFLVM: the multi-view model with stationary spectral mixture kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,31 +11,31 @@ from mvlvm.randomness import RandomStateLike
 class MVARFLVM(AbstractMultiViewLVM):
     r"""Multi-view latent variable model with stationary spectral mixture kernels.
 
-    The same model as `NGMVLVM` with its mixtures tied, $w_1 = w_2$: every view varies equally fast everywhere. It is
-    the paper's MV-ARFLVM, and with one view its ARFLVM.
+    The same model as `NGMVLVM` with tied mixtures, $w_1 = w_2$: the smoothness of a view is the same everywhere. It is
+    the paper's MV-ARFLVM, and with one view its ARFLVM. All parameters but `kernel` are those of `NGMVLVM`.
 
     Args:
-        n_components: latent dimensions that all views share, D; or "auto".
-        max_components: the most that "auto" will keep.
-        n_private: view name -> latent dimensions that only this view sees.
-        n_mixtures: mixtures of a view's spectral density, Q; an integer or view name -> integer.
-        n_points: spectral points per mixture, P.
-        likelihood: as in `NGMVLVM`, like all that follow.
-        scale: see there.
-        init: see there.
-        max_iter: see there.
-        tol: see there.
-        learning_rate: see there.
-        n_draws: see there.
-        n_draws_predict: see there.
-        latent_kl_weight: see there.
-        view_weights: see there.
-        compress: see there.
-        memory_budget: see there.
-        device: see there.
-        dtype: see there.
-        random_state: see there.
-        verbose: see there.
+        n_components: number of latent dimensions shared by all views, D; or "auto".
+        max_components: maximum number of shared dimensions for "auto".
+        n_private: view name -> number of private latent dimensions.
+        n_mixtures: number of components of a view's spectral density, Q; per view.
+        n_points: number of spectral points per mixture component, P.
+        likelihood: likelihood of the entries; per view.
+        scale: scaling of the views; per view.
+        init: initial latent means.
+        max_iter: maximum number of steps.
+        tol: tolerance of the stopping rule, in nats per entry.
+        learning_rate: of Adam.
+        n_draws: number of draws per step.
+        n_draws_predict: number of draws of spectral points that predictions average over.
+        latent_kl_weight: weight of the latent's KL divergence.
+        view_weights: weight of every view's evidence; per view.
+        compress: how far training may compress complete Gaussian views.
+        memory_budget: bytes that the features of one view may take in training.
+        device: "auto", "cpu" or "cuda".
+        dtype: "auto" or "float64".
+        random_state: seed.
+        verbose: verbosity.
 
     Attributes:
         embedding_: (N, D) posterior means of the latents; the other attributes are those of `NGMVLVM`.
@@ -96,6 +96,3 @@ class MVARFLVM(AbstractMultiViewLVM):
         self.dtype = dtype
         self.random_state = random_state
         self.verbose = verbose
-
-    def _kernel(self) -> Any:
-        return "sm"

@@ -1,4 +1,4 @@
-"""NG-MVLVM: views with next-gen spectral mixture kernels that share one latent."""
+"""NG-MVLVM: the multi-view model with next-gen spectral mixture kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,78 +12,79 @@ class NGMVLVM(AbstractMultiViewLVM):
     r"""Multi-view latent variable model with next-gen spectral mixture kernels.
 
     Every column of every view is a Gaussian process of one shared latent $x_n \sim N(0, I)$, plus noise. Each view has
-    a kernel of its own, learned as a mixture in the frequency domain, which need not be stationary: the view may vary
-    fast in one place and slowly in another. Random Fourier features make a fit cost O(N F^2), with F = 2 P Q features.
-    With `kernel="sm"` for every view it is MV-ARFLVM.
+    its own kernel, learned as a mixture in the frequency domain. It need not be stationary: the view may vary fast in
+    one region and slowly in another. Random Fourier features make a fit cost O(N F^2), with F = 2 P Q features. With
+    `kernel="sm"` for every view the model is MV-ARFLVM.
 
-    Parameters that say "per view" also take a dict, view name -> value.
+    Parameters marked "per view" also accept a dict, view name -> value.
 
     Args:
-        n_components: latent dimensions that all views share, D; "auto" starts with `max_components` and takes away
-            those that no view uses.
-        max_components: the most that "auto" will keep.
-        n_private: view name -> latent dimensions that only this view sees; a view that is left out has none.
-        n_mixtures: mixtures of a view's spectral density, Q; per view.
-        n_points: spectral points per mixture, P (the paper's L / 2).
+        n_components: number of latent dimensions shared by all views, D; "auto" starts with `max_components` and
+            removes those that no view uses.
+        max_components: maximum number of shared dimensions for "auto".
+        n_private: view name -> number of private latent dimensions, which only this view depends on; 0 for views that
+            are not listed.
+        n_mixtures: number of components of a view's spectral density, Q; per view.
+        n_points: number of spectral points per mixture component, P (the paper's L / 2).
         kernel: "ngsm", or "sm" for a stationary spectral mixture; per view.
-        likelihood: how entries vary around a view's function: "gaussian", "student-t", "bernoulli", "poisson",
-            "negative-binomial", "categorical", or "auto" to guess from the data; per view. What was chosen is in
-            `likelihood_`, and with `verbose` the reason is shown. Labels are categorical in any case.
-        scale: "view" divides a view by one factor, for columns of like units such as pixels; "column" divides every
-            column by its standard deviation; None only centres; "auto" chooses and says so in `scale_`; per view.
-        init: where the latent means start. "pca": principal components of all views; "spectral": Laplacian eigenmaps of
-            the graph of nearest neighbours; "neighbors": a layout of that graph; "auto": all three are trained for
-            100 steps, and the fit starts where the bound was best; or an (N, D) array. With `n_private`, the array may
-            also have a column for every private dimension, after the shared ones, view by view.
-        max_iter: the most steps to take.
-        tol: the bound is flat when it rises by less than this, in nats per entry of the data, from one fifty steps to
-            the next; training then ends with 200 steps of a falling learning rate. 0 never stops early.
-        learning_rate: of Adam; it falls along a cosine to a twentieth once the bound is flat, or at the end of
-            `max_iter` steps.
-        n_draws: draws of latents and spectral points per step, the paper's I.
-        n_draws_predict: draws of spectral points that predictions average over.
-        latent_kl_weight: weight of the latent's divergence; 1 makes the objective a bound.
-        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 has no say in the
-            latents, but learns to be predicted from them.
-        compress: how far training may cut a complete Gaussian view to its leading directions: what is cut has at most
-            this share of the noise's energy. "auto" is 0.1, None cuts nothing. The bound can only fall by it;
-            predictions and `elbo_` use all columns.
-        memory_budget: bytes that the features of one view may take in training, beyond which they are computed anew for
-            every pass over them; None is 1e9.
-        device: "auto" (a GPU where there is one), "cpu" or "cuda".
-        dtype: "auto" computes features in float32 and everything after them in float64; "float64" all of it.
-        random_state: an integer makes the fit repeatable.
-        verbose: 1 shows the likelihoods that were chosen, and progress bars in fits and for new rows; 2 also shows how
-            much memory a fit is going to need.
+        likelihood: "gaussian", "student-t", "bernoulli", "poisson", "negative-binomial", "categorical", or "auto" to
+            infer the likelihood from the data; per view. The choice is in `likelihood_`, and with `verbose` the reason
+            is printed. Labels are always categorical.
+        scale: "view" divides a view by one factor, for columns of the same unit such as pixels; "column" divides every
+            column by its standard deviation; None only centres; "auto" chooses, see `scale_`; per view.
+        init: initial latent means. "pca": principal components of all views; "spectral": Laplacian eigenmap of the
+            k-nearest-neighbour graph; "neighbors": layout of this graph; "auto": all three are trained for 100 steps,
+            and the one with the best bound is used; or an (N, D) array. With `n_private`, the array may also have
+            columns for the private dimensions after the shared ones, in the order of the views.
+        max_iter: maximum number of steps.
+        tol: the bound has converged when it rises by less than this, in nats per entry of the data, from one window of
+            fifty steps to the next; training then ends with 200 steps of learning-rate decay. 0 never stops early.
+        learning_rate: of Adam; after convergence, or at the end of `max_iter` steps, it decays along a cosine to a
+            twentieth.
+        n_draws: number of draws of latents and spectral points per step, the paper's I.
+        n_draws_predict: number of draws of spectral points that predictions average over.
+        latent_kl_weight: weight of the latent's KL divergence; 1 makes the objective a lower bound.
+        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 does not influence the
+            latents, but is learned and can be predicted from them.
+        compress: how far training may compress a complete Gaussian view to its leading directions: the part that is
+            dropped has at most this share of the noise's energy. "auto" is 0.1, None disables compression. It can only
+            lower the bound; predictions and `elbo_` use all columns.
+        memory_budget: bytes that the features of one view may take in training, beyond which they are recomputed in
+            every pass; None is 1e9.
+        device: "auto" (a GPU if available), "cpu" or "cuda".
+        dtype: "auto" computes features in float32 and factorisations in float64; "float64" computes everything in
+            float64.
+        random_state: seed; an integer makes the fit reproducible.
+        verbose: 1 prints the inferred likelihoods and shows progress bars; 2 also prints an estimate of the memory.
 
     Attributes:
         embedding_: (N, D) posterior means of the shared latents.
         embedding_std_: (N, D) their posterior standard deviations.
         private_embedding_: view -> (N, k) posterior means of its private latents, for views that have some.
         private_embedding_std_: view -> (N, k) their posterior standard deviations.
-        n_components_: shared dimensions, D; those that "auto" has kept.
+        n_components_: number of shared dimensions, D; after pruning if `n_components="auto"`.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
-        history_: column -> array over steps: "objective" (what was raised: the bound with its weights), "elbo",
-            "reconstruction", "latent_kl", "seconds", "learning_rate".
-        init_: where the latents started, "pca", "spectral", "neighbors" or "array".
-        n_iter_: steps taken.
+        history_: column -> array over steps: "objective" (the bound with its weights), "elbo", "reconstruction",
+            "latent_kl", "seconds", "learning_rate".
+        init_: the initialisation that was used, "pca", "spectral", "neighbors" or "array".
+        n_iter_: number of steps.
         stop_reason_: "converged", "max_iter" or "interrupted".
-        likelihood_: view -> its likelihood.
-        likelihood_parameters_: view -> name -> what the likelihood has learned, in the units of the scaled view: the
-            dispersion of every column of a negative binomial, scale and degrees of freedom of Student's t.
+        likelihood_: view -> name of its likelihood.
+        likelihood_parameters_: view -> parameter name -> learned value, in the units of the scaled view: the dispersion
+            of every column of a negative binomial, scale and degrees of freedom of Student's t.
         classes_: view -> classes, for columns of labels.
-        noise_variance_: view -> noise variance in the data's units, averaged over the columns; for Gaussian views.
-        explained_variance_: view -> share of the scaled view's variance that the model explains.
-        explained_variance_per_dimension_: (V, D) what is lost of that share when one latent dimension is held at its
-            mean.
+        noise_variance_: view -> noise variance in the units of the data, averaged over columns; for Gaussian views.
+        explained_variance_: view -> share of the scaled view's variance that the model explains, R^2.
+        explained_variance_per_dimension_: (V, D) decrease of this share when one latent dimension is held at its mean;
+            a negative R^2 without the dimension counts as zero, so that no entry exceeds `explained_variance_`.
         relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one. Private dimensions
-            come after the shared ones, view by view.
-        scale_: view -> the scaling used.
-        fit_seconds_: what the time of a fit went to: "preparing" the views and the start, "training" the latents, and
-            "predictions", making the model ready for them; a file does not keep it.
-        view_names_: the views in order; a list gives view0, view1 and so on.
-        n_features_in_: columns of the view, or view -> columns if there are several.
-        model_: the trained model, for those who want to look inside.
+            follow the shared ones, in the order of the views.
+        scale_: view -> scaling that was used.
+        fit_seconds_: time of the stages of a fit: "preparing" (validation, preprocessing, initialisation), "training",
+            and "predictions" (conditioning); not saved to files.
+        view_names_: names of the views in order; a list gives view0, view1 and so on.
+        n_features_in_: number of columns of a single view, or view -> number of columns.
+        model_: the fitted model.
 
     Example:
         >>> from mvlvm.datasets import load
@@ -147,6 +148,3 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.dtype = dtype
         self.random_state = random_state
         self.verbose = verbose
-
-    def _kernel(self) -> Any:
-        return self.kernel

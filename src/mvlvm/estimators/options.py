@@ -13,9 +13,9 @@ from mvlvm.checks import check_choice, check_integer, check_number, check_probab
 from mvlvm.errors import ViewError
 from mvlvm.init.pca import numerical_rank
 from mvlvm.init.private import reduce_shared_dimensions
-from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
-from mvlvm.models.spectral_mixture import MIXTURES
+from mvlvm.models.spectral_mixture import MIXTURES, STATIONARY
+from mvlvm.models.state import AUTO_SHARE
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.scaling import SCALES, per_view
 
@@ -105,18 +105,15 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
     )
 
 
-def with_view_options(
-    options: FitOptions, parameters: Mapping[str, Any], kernel: Any, names: Sequence[str]
-) -> FitOptions:
+def with_view_options(options: FitOptions, parameters: Mapping[str, Any], names: Sequence[str]) -> FitOptions:
     """Validate the parameters that may differ between views, and add them to the options.
 
     Args:
         options: the other options.
-        parameters: parameter name -> value.
-        kernel: the kernel of every view, or view name -> kernel.
+        parameters: parameter name -> value; without `kernel`, the kernel is stationary.
         names: the views.
     """
-    kernels = per_view(kernel, names, "kernel")
+    kernels = per_view(parameters.get("kernel", STATIONARY), names, "kernel")
     n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
     scales = per_view(parameters["scale"], names, "scale")
     weights = per_view(parameters["view_weights"], names, "view_weights")

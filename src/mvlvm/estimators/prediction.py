@@ -29,8 +29,9 @@ from mvlvm.inference.posterior import (
     mixture_posterior,
     posterior_predictive,
 )
+from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.likelihoods import Support
-from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.row_blocks import row_blocks
 from mvlvm.training.progress import row_bar

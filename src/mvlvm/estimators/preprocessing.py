@@ -85,14 +85,11 @@ class ScaledViews:
         return len(next(iter(self.arrays.values())))
 
 
-def validate(
-    parameters: Mapping[str, Any], kernel: Any, views: Any, sample_weight: Any
-) -> tuple[FitOptions, ValidatedViews]:
+def validate(parameters: Mapping[str, Any], views: Any, sample_weight: Any = None) -> tuple[FitOptions, ValidatedViews]:
     """Validate parameters and input, and choose the likelihood of every view.
 
     Args:
-        parameters: the estimator's parameters.
-        kernel: the kernel of every view, or view name -> kernel.
+        parameters: the estimator's parameters; without `kernel`, the kernel is stationary.
         views: as passed to `fit`.
         sample_weight: as passed to `fit`.
 
@@ -107,7 +104,7 @@ def validate(
         if LIKELIHOODS[choice.likelihood].support is Support.ONE_HOT and data.arrays[name].shape[1] == 1:
             data = as_label_view(data, name)
     encodings = fit_encodings(data, {name: choice.likelihood for name, choice in inferred.items()})
-    options = with_view_options(options, parameters, kernel, data.names)
+    options = with_view_options(options, parameters, data.names)
     weight = check_sample_weight(sample_weight, data.n_samples, options.device)
     return options, ValidatedViews(data, inferred, encodings, weight)
 

@@ -17,13 +17,14 @@ from mvlvm import __version__, defaults
 from mvlvm.errors import ModelFileError
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
 from mvlvm.inference.tempering import Tempering
-from mvlvm.likelihoods.registry import LIKELIHOODS
+from mvlvm.inference.view_function import ViewFunction
+from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
 from mvlvm.models.views import AbstractView
-from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, ViewFunction, WeightPosterior
+from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.spectral.sampling import SpectralPoints
+from mvlvm.spectral.density import SpectralPoints
 from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
 from mvlvm.views.labels import json_labels, label_format_from_dict, label_format_to_dict
 from mvlvm.views.layout import Container, Layout

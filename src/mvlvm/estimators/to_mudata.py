@@ -1,4 +1,4 @@
-"""A fit written into the MuData or AnnData that its cells come from."""
+"""Writing a fit into the MuData or AnnData object of its samples."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from mvlvm.checks import listed
 from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.estimators.serialization import plain
-from mvlvm.views.anndata import is_anndata, is_mudata, suppress_anndata_warnings
+from mvlvm.views.interop import is_anndata, is_mudata, suppress_anndata_warnings
 
 MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
 
@@ -20,11 +20,11 @@ MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"
 def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
     """Write a fit into a MuData or AnnData, in place.
 
-    `obsm["X_mvlvm"]` gets the latent means, `obsm["X_mvlvm_std"]` their standard deviations, and `uns["mvlvm"]` how the
-    fit was made and how it went, in types that .h5mu and .h5ad files can hold.
+    `obsm["X_mvlvm"]` receives the latent means, `obsm["X_mvlvm_std"]` their standard deviations, and `uns["mvlvm"]` the
+    parameters and the record of the fit, in types that .h5mu and .h5ad files support.
 
-    Rows are matched by name if the fit had row names, so `mdata` may have them in another order; otherwise row i of the
-    fit is row i of `mdata`, or the one that is called "i" if all are called by such numbers.
+    Rows are matched by name if the fit has row names, so that `mdata` may have another order; otherwise row i of the
+    fit is row i of `mdata`, or the row named "i" if all rows are named by such numbers.
 
     Args:
         est: a fitted estimator.
@@ -35,8 +35,8 @@ def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
 
     Raises:
         NotFittedError: the estimator is not fitted.
-        ViewError: the rows are not those of the fit.
-        TypeError: `mdata` is something else.
+        ViewError: the rows do not match those of the fit.
+        TypeError: `mdata` is neither a MuData nor an AnnData.
     """
     check_is_fitted(est)
     if not (is_mudata(mdata) or is_anndata(mdata)):
@@ -53,32 +53,32 @@ def to_mudata(est: AbstractMultiViewLVM, mdata: Any) -> Any:
 
 
 def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N"]:
-    """Give, for every row of `mdata`, the row of the fit."""
+    """Return the index of the row of the fit for every row of `mdata`."""
     fitted, wanted = est.model_.layout.row_names, list(mdata.obs_names)
     N = len(est.embedding_)
     numbers = [str(i) for i in range(N)]
     if fitted is None and set(wanted) == set(numbers):
-        fitted = numbers  # what AnnData calls rows without names, and keeps when they are put in another order
+        fitted = numbers  # the default names of AnnData, which are kept when rows are reordered
     if fitted == wanted or (fitted is None and len(wanted) == N):
         return np.arange(N)
     if fitted is None:
         raise ViewError(
             f"The fit has {N} rows without names, so the {type(mdata).__name__} must have as many. Got {len(wanted)}. "
-            "Give the rows that were fitted, or fit a DataFrame, AnnData or MuData: their rows have names."
+            "Pass the rows that were fitted, or fit a DataFrame, AnnData or MuData, whose rows have names."
         )
     place = {name: i for i, name in enumerate(fitted)}
     if len(place) < N or len(set(wanted)) < len(wanted):
         raise ViewError(
-            "Rows must have names of their own to be matched in another order. Got some names more than once. "
-            "Call obs_names_make_unique() before the fit, or give the rows in the order of the fit."
+            "Row names must be unique to be matched in another order. Got duplicate names. "
+            "Call obs_names_make_unique() before the fit, or pass the rows in the order of the fit."
         )
     unknown = [name for name in wanted if name not in place]
     absent = sorted(set(fitted).difference(wanted), key=place.__getitem__)
     if unknown or absent:
         raise ViewError(
-            f"The {type(mdata).__name__} must have the rows of the fit. Of the fit's {N} rows it lacks "
-            f"{_counted(absent)}; of its own {len(wanted)} rows the fit has not seen {_counted(unknown)}. "
-            "Give the rows that were fitted."
+            f"The {type(mdata).__name__} must have the rows of the fit. Of the {N} rows of the fit it lacks "
+            f"{_counted(absent)}; of its {len(wanted)} rows the fit does not have {_counted(unknown)}. "
+            "Pass the rows that were fitted."
         )
     return np.array([place[name] for name in wanted])
 
@@ -88,7 +88,7 @@ def _counted(names: list[str]) -> str:
 
 
 def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:
-    """Give all that is known of a fit but its rows, as text, numbers, arrays and dicts of them."""
+    """Return the parameters and the record of a fit, as text, numbers, arrays and dicts of them."""
     keys = [_key(name) for name in est.view_names_]
     return {
         "version": __version__,
@@ -107,12 +107,12 @@ def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:
 
 
 def _key(view: str) -> str:
-    """Give a view's name as a key; a slash would open a folder inside the file, and a dot is that folder."""
+    """Return the key of a view in the file, with slashes escaped: they would create a group."""
     return "%2E" if view == "." else view.replace("/", "%2F")
 
 
 def _storable(parameter: str, value: Any) -> Any:
-    """Give a parameter as HDF5 can hold it: None, and settings per view, as JSON text."""
+    """Convert a parameter for HDF5: None and settings per view become JSON text."""
     if parameter == "init" and not isinstance(value, str):
         return np.asarray(value, dtype=np.float64)
     value = plain(parameter, value)

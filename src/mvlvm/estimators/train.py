@@ -12,15 +12,14 @@ import torch
 from mvlvm.errors import ConvergenceWarning
 from mvlvm.estimators.options import FitOptions
 from mvlvm.evidence.elbo import WeightedElbo
-from mvlvm.models.conditioning import n_latent_draws_for
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import ExpectedView, keep_dimensions, used_dimensions
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates, graph_key
-from mvlvm.models.weight_posterior import ViewFunction
+from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
-from mvlvm.training.loop import train
-from mvlvm.training.progress import progress_bar, silent
-from mvlvm.training.schedule import TrainConfig
+from mvlvm.training.loop import TrainConfig, train
+from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import TrainState, init_train_state
 
 
@@ -66,8 +65,8 @@ def train_model(
     config = TrainConfig(
         max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(model, data)
     )  # fmt: skip
-    state = init_train_state(model.parameters(), config, generator, states)
-    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext(silent) as callback:
+    state = init_train_state(model.parameters(), generator, states)
+    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as callback:
         return train(state, objective, config, callback=callback, refresh=refresh)
 
 

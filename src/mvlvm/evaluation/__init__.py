@@ -1,8 +1,13 @@
 """Evaluation of latents and predictions: alignment with ground truth, calibration and classification accuracy."""
 
-from mvlvm.evaluation.alignment import affine_r2, best_affine_map, gram_correlation
+from mvlvm.evaluation.accuracy import (
+    affine_r2,
+    best_affine_map,
+    cross_validated_accuracy,
+    gram_correlation,
+    nearest_neighbour_accuracy,
+)
 from mvlvm.evaluation.calibration import Reliability, coverage, log_density, reliability
-from mvlvm.evaluation.classification import cross_validated_accuracy, nearest_neighbour_accuracy
 
 __all__ = [
     "Reliability",

@@ -28,9 +28,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import erf
 
-from mvlvm.checks import check_probability, listed
+from mvlvm.checks import check_probability, is_dataframe, listed
 from mvlvm.errors import ViewError
-from mvlvm.optional_dependencies import is_dataframe
 from mvlvm.views.labels import json_labels
 from mvlvm.views.layout import Container, unpack
 from mvlvm.views.validation import as_matrix

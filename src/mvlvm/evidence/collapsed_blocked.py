@@ -10,7 +10,7 @@ of all rows in memory. With A = Phi' Phi + s I = LL', C = Phi' Y, H = L^-1 C and
 
 A, C and the gradients with respect to the frequencies are sums over rows, and the gradient with respect to the latent
 of a row depends on that row only. The computation is therefore two passes over the blocks, with the F x F matrices
-factored in between. Y may have been rotated and truncated (`models/compression.py`): M and |Y|^2 are still those of the
+factored in between. Y may have been rotated and truncated (`models/state.py`): M and |Y|^2 are still those of the
 whole view, and truncated columns have C = 0, which can only increase their (|Y|^2 - |H|^2) / s and thus lower the
 evidence.
 
@@ -25,7 +25,6 @@ computed in float64, and s |R|^2 + |B|^2 replaces (|Y|^2 - |H|^2) / s, which suf
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -44,6 +43,7 @@ from mvlvm.linalg.gram import (
     supports_tf32,
     transposed_matmul,
 )
+from mvlvm.row_blocks import row_sum
 from mvlvm.shapes import Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencyGradients, feature_block, features_vjp
 from mvlvm.spectral.features import Frequencies
@@ -204,11 +204,11 @@ class _BlockedLogEvidence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, target: Target, plan: BlockPlan, with_grad: bool, X: Tensor, *rest: Any) -> Tensor:
         frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
-        blocks = _RowBlocks(target, X, frequencies, plan, with_grad)
-        factors = factor_gram(*blocks.sums(), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
-        quadratic = _quadratic_terms(target, factors, blocks.residual_energy(factors))
+        blocks, kept = _RowBlocks(target, X, frequencies, plan, with_grad), {}
+        factors = factor_gram(*blocks.sums(kept), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
+        quadratic = _quadratic_terms(target, factors, blocks.residual_energy(factors, kept))
         if with_grad:
-            grad_X, gradients = blocks.gradients(factors)
+            grad_X, gradients = blocks.gradients(factors, kept)
             grad_carrier, *grad_envelope = gradients.frequencies.split(len(frequencies.carrier))
             grad_s = _noise_gradient(target, len(X), factors, quadratic).to(noise_variance)
             ctx.save_for_backward(
@@ -260,7 +260,11 @@ def _noise_gradient(target: Target, N: int, factors: FeatureSpaceFactors, quadra
 
 
 class _RowBlocks:
-    """The rows of a view, block by block, with their features."""
+    """The rows of a view, block by block, with their features.
+
+    Features are computed for every pass over the rows, unless the plan keeps them: `kept` then maps the first row of a
+    block to its features.
+    """
 
     def __init__(
         self, target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, with_grad: bool
@@ -268,17 +272,18 @@ class _RowBlocks:
         self.target, self.frequencies, self.plan, self.with_grad = target, frequencies, plan, with_grad
         self.X = X.T.contiguous().T  # products with so few columns are fast only if the columns are contiguous
         self.keep = plan.keep and (with_grad or plan.exact)  # otherwise there is no second pass
-        self.kept: dict[int, FeatureBlock] = {}
+        self.slices = [slice(first, min(first + plan.n_rows, len(X))) for first in range(0, len(X), plan.n_rows)]
 
-    def sums(self) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
+    def sums(self, kept: dict[int, FeatureBlock]) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         """Return the lower triangle of Phi' Phi (F x F) and C = Phi' Y (F x r) in float64."""
         block_sums = self._exact_sums if self.plan.exact else self._fast_sums
-        sums = (block_sums(rows, block) for rows, block in self._blocks(with_grad=self.with_grad and self.keep))
-        gram, C = (part.double() for part in next(sums))
-        for block_gram, block_C in sums:
-            gram += block_gram
-            C += block_C
-        return gram, C
+
+        def term(rows: slice) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
+            block = self._features(rows, kept, with_grad=self.with_grad and self.keep)
+            gram, C = block_sums(rows, block)
+            return gram.double(), C.double()
+
+        return row_sum(self.slices, term)
 
     def _exact_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         Phi = block.as_float64(self.plan.space)
@@ -291,44 +296,48 @@ class _RowBlocks:
                 return transposed_matmul(Phi, Phi), transposed_matmul(Phi, Y)
         return lower_gram(Phi), (Y.T @ Phi).T if Y.shape[1] <= _MAX_COLUMNS_TRANSPOSED else Phi.T @ Y
 
-    def residual_energy(self, factors: FeatureSpaceFactors) -> Scalar | None:
+    def residual_energy(self, factors: FeatureSpaceFactors, kept: dict[int, FeatureBlock]) -> Scalar | None:
         """Return |Y - Phi B|^2 if everything that is divided by s is float64, otherwise None."""
         if not self.plan.exact:
             return None
-        blocks = self._blocks(with_grad=self.with_grad and self.keep)
-        block_residuals = (residuals(block.Phi, self.target.Y[rows], factors.B) for rows, block in blocks)
-        return torch.stack([R.square().sum() for R in block_residuals]).sum()
 
-    def gradients(self, factors: FeatureSpaceFactors) -> tuple[Float[Tensor, "N D"], FrequencyGradients]:
+        def term(rows: slice) -> tuple[Scalar]:
+            block = self._features(rows, kept, with_grad=self.with_grad and self.keep)
+            return (residuals(block.Phi, self.target.Y[rows], factors.B).square().sum(),)
+
+        return row_sum(self.slices, term)[0]
+
+    def gradients(
+        self, factors: FeatureSpaceFactors, kept: dict[int, FeatureBlock]
+    ) -> tuple[Float[Tensor, "N D"], FrequencyGradients]:
         """Return the gradients with respect to latents (N x D) and frequencies."""
-        grad_X, parts = torch.empty_like(self.X), []
+        grad_X = torch.empty_like(self.X)
         FeatureGradient = ExactFeatureGradient if self.plan.exact else FastFeatureGradient
         feature_gradient = FeatureGradient(factors, self.target.n_columns, self.X.dtype)
-        for rows, block in self._blocks(with_grad=True):
+
+        def term(rows: slice) -> FrequencyGradients:
+            block = self._features(rows, kept, with_grad=True)
             out = self.plan.space.take("feature_gradient", block.Phi.T.shape, block.Phi)
             G = feature_gradient(block.Phi, self.target.Y[rows] if self.plan.exact else self._columns(rows), out.T)
-            grad_X[rows], part = features_vjp(block, G, self.X[rows], self.frequencies, self.plan.space)
-            parts.append(part)
-        summed = parts[0] if len(parts) == 1 else (torch.stack(part).sum(dim=0) for part in zip(*parts, strict=True))
-        return grad_X, FrequencyGradients(*summed)
+            grad_X[rows], gradients = features_vjp(block, G, self.X[rows], self.frequencies, self.plan.space)
+            return gradients
+
+        return grad_X, FrequencyGradients(*row_sum(self.slices, term))
 
     def _columns(self, rows: slice) -> Float[Tensor, "n r"]:
         """Return a block of rows of Y in the precision of the features, rounded to TF32 on a GPU."""
         Y = self.target.Y[rows].to(self.X)
         return round_to_tf32(Y) if supports_tf32(Y) and not self.target.rounded_to_tf32 else Y
 
-    def _blocks(self, *, with_grad: bool) -> Iterator[tuple[slice, FeatureBlock]]:
-        """Iterate over the blocks of rows with their features, which were kept or are recomputed."""
-        N = len(self.X)
-        for first in range(0, N, self.plan.n_rows):
-            rows = slice(first, min(first + self.plan.n_rows, N))
-            block = self.kept.get(first)
-            if block is None:
-                scale = None if self.target.row_scale is None else self.target.row_scale[rows]
-                block = feature_block(
-                    self.X[rows], self.frequencies, with_grad=with_grad, row_scale=scale,
-                    tf32=not self.plan.exact, workspace=self.plan.space, slot=first if self.keep else 0,
-                )  # fmt: skip
-                if self.keep:
-                    self.kept[first] = block.without_float64()
-            yield rows, block
+    def _features(self, rows: slice, kept: dict[int, FeatureBlock], *, with_grad: bool) -> FeatureBlock:
+        """Return the features of a block of rows, which were kept or are computed."""
+        if rows.start in kept:
+            return kept[rows.start]
+        scale = None if self.target.row_scale is None else self.target.row_scale[rows]
+        block = feature_block(
+            self.X[rows], self.frequencies, with_grad=with_grad, row_scale=scale,
+            tf32=not self.plan.exact, workspace=self.plan.space, slot=rows.start if self.keep else 0,
+        )  # fmt: skip
+        if self.keep:
+            kept[rows.start] = block.without_float64()
+        return block

@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from mvlvm.datasets import Dataset, load
 from mvlvm.experiments.cells import Effort
-from mvlvm.views.sparse import is_sparse
+from mvlvm.views.interop import is_sparse
 
 
 @dataclass(frozen=True)

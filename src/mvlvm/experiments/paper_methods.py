@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mvlvm import baselines
 from mvlvm.baselines.base import AbstractBaseline
-from mvlvm.baselines.validation import DataKind
+from mvlvm.baselines.baseline_input import DataKind
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import cross_validated_accuracy
 from mvlvm.experiments.cells import Cell, Effort

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.row_likelihood import row_log_likelihood
-from mvlvm.models.weight_posterior import Prediction, ViewFunction
+from mvlvm.inference.view_function import ViewFunction, row_log_likelihood
+from mvlvm.models.weight_posterior import Prediction
 
 # Levenberg-Marquardt damping relative to the diagonal of the negative Hessian: its initial value and its changes after
 # good and bad steps. Steps are judged by the ratio of actual to predicted gain, not by the sign of the gain: a step

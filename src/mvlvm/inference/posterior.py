@@ -22,9 +22,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mvlvm.inference.laplace import Modes, ObservedRows, find_modes
-from mvlvm.inference.row_likelihood import pairwise_log_likelihood
+from mvlvm.inference.view_function import ViewEntries, ViewFunction, pairwise_log_likelihood
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.weight_posterior import Prediction, ViewEntries, ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 
 # Of more training rows, a random subset is used as candidates, so that the cost of predictions is not quadratic in N.
 MAX_CANDIDATES = 2000

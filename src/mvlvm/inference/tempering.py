@@ -28,10 +28,11 @@ from mvlvm.inference.posterior import (
     mix,
     posterior_predictive,
 )
+from mvlvm.inference.view_function import ViewFunction, select_columns
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.data import EntriesBySample, ViewData
 from mvlvm.models.multiview import MultiViewLVM, ViewStates
-from mvlvm.models.weight_posterior import Prediction, ViewFunction
+from mvlvm.models.weight_posterior import Prediction
 
 # The exponents to choose from.
 LEVELS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -193,7 +194,7 @@ class _Fold:
         if columns.all() or not isinstance(function.likelihood, Gaussian):
             return function, predicted, Y
         at_candidates = Prediction(*(values[:, columns] for values in predicted))
-        return function.select_columns(columns), at_candidates, Y[:, columns]
+        return select_columns(function, columns), at_candidates, Y[:, columns]
 
 
 def _held_out_tasks(

@@ -23,7 +23,7 @@ from torch import Tensor
 from mvlvm.errors import ViewError
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 
 # Singular values below this fraction of the largest are considered rounding errors.
 RANK_TOLERANCE = 1e-6
@@ -155,7 +155,7 @@ def normalise_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> Concatenat
 
 def _norm(Y: Float[Tensor, "N M"]) -> float:
     """Return the Frobenius norm of the observed entries."""
-    return math.sqrt(sum(float(Y[rows].square().nansum()) for rows in row_blocks(*Y.shape)))
+    return math.sqrt(row_sum(row_blocks(*Y.shape), lambda rows: (float(Y[rows].square().nansum()),))[0])
 
 
 def _low_rank_completion(Z: Float[Tensor, "N M"], rank: int) -> Float[Tensor, "N M"]:

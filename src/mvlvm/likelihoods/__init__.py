@@ -5,7 +5,6 @@ from mvlvm.likelihoods.bernoulli import Bernoulli
 from mvlvm.likelihoods.categorical import Categorical
 from mvlvm.likelihoods.counts import NegativeBinomial, Poisson
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.likelihoods.registry import LIKELIHOODS
 from mvlvm.likelihoods.student_t import StudentT
 
 __all__ = [
@@ -20,3 +19,9 @@ __all__ = [
     "StudentT",
     "Support",
 ]
+
+# The registry of all likelihoods by name: validation, encoding and models query it.
+LIKELIHOODS: dict[str, type[AbstractLikelihood]] = {
+    likelihood.name: likelihood
+    for likelihood in (Gaussian, StudentT, Bernoulli, Poisson, NegativeBinomial, Categorical)
+}

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 
 
 class Support(Enum):
@@ -35,8 +35,53 @@ class Response(NamedTuple):
     variance: Float[Tensor, "N M"]
 
 
-class AbstractDensities(nn.Module, ABC):
-    """Densities of entries, given f or a normal distribution of f. The public methods handle missing entries."""
+class AbstractLikelihood(nn.Module, ABC):
+    """A likelihood p(y | f) of the entries y of a view given the values f of its latent function.
+
+    Attributes:
+        name: the name under which users select the likelihood.
+        support: the set of values that entries can take.
+        real_valued: whether E[y | f] = f; only such entries can be centred and scaled.
+        log_link: whether E[y | f] = e^f, so that f is comparable with log(1 + y).
+    """
+
+    name: ClassVar[str]
+    support: ClassVar[Support]
+    real_valued: ClassVar[bool] = False
+    log_link: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def start(cls, Y: Float[Tensor, "N M"]) -> "AbstractLikelihood":
+        """Return a likelihood with initial parameters estimated from the data."""
+
+    @abstractmethod
+    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
+        """Return the constant f that fits the observed entries of each column best, of length M; always finite."""
+
+    @abstractmethod
+    def respond(
+        self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
+    ) -> Response:
+        """Return mean and variance of y for f ~ N(mean, variance), each N x M.
+
+        Args:
+            mean: the means of f.
+            variance: the variances of f.
+            include_noise: whether the variance is that of y, or only that of E[y | f].
+        """
+
+    @abstractmethod
+    def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
+        """Sample y given f, N x M."""
+
+    def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
+        """Return the number of observed entries."""
+        return row_sum(row_blocks(*Y.shape), lambda rows: (int(self._observed(Y[rows]).sum()),))[0]
+
+    def describe(self) -> dict[str, Tensor]:
+        """Return the constrained parameters by name; empty for a likelihood without parameters."""
+        return {}
 
     def log_density(self, Y: Float[Tensor, "N M"], f: Float[Tensor, "N M"]) -> Float[Tensor, "N M"]:
         """Return log p(y | f), N x M; zero at missing entries."""
@@ -95,55 +140,6 @@ class AbstractDensities(nn.Module, ABC):
         """Return `log_predictive_density` for complete data."""
 
 
-class AbstractLikelihood(AbstractDensities):
-    """A likelihood p(y | f) of the entries y of a view given the values f of its latent function.
-
-    Attributes:
-        name: the name under which users select the likelihood.
-        support: the set of values that entries can take.
-        real_valued: whether E[y | f] = f; only such entries can be centred and scaled.
-        log_link: whether E[y | f] = e^f, so that f is comparable with log(1 + y).
-    """
-
-    name: ClassVar[str]
-    support: ClassVar[Support]
-    real_valued: ClassVar[bool] = False
-    log_link: ClassVar[bool] = False
-
-    @classmethod
-    @abstractmethod
-    def start(cls, Y: Float[Tensor, "N M"]) -> "AbstractLikelihood":
-        """Return a likelihood with initial parameters estimated from the data."""
-
-    @abstractmethod
-    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Return the constant f that fits the observed entries of each column best, of length M; always finite."""
-
-    @abstractmethod
-    def respond(
-        self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
-    ) -> Response:
-        """Return mean and variance of y for f ~ N(mean, variance), each N x M.
-
-        Args:
-            mean: the means of f.
-            variance: the variances of f.
-            include_noise: whether the variance is that of y, or only that of E[y | f].
-        """
-
-    @abstractmethod
-    def sample(self, f: Float[Tensor, "N M"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Sample y given f, N x M."""
-
-    def count_entries(self, Y: Float[Tensor, "N M"]) -> int:
-        """Return the number of observed entries."""
-        return sum(int(self._observed(Y[rows]).sum()) for rows in row_blocks(*Y.shape))
-
-    def describe(self) -> dict[str, Tensor]:
-        """Return the constrained parameters by name; empty for a likelihood without parameters."""
-        return {}
-
-
 class ColumnMeans(NamedTuple):
     """The mean of the observed entries of each column, and their number, at least one."""
 
@@ -153,9 +149,10 @@ class ColumnMeans(NamedTuple):
 
 def column_means(Y: Float[Tensor, "N M"]) -> ColumnMeans:
     """Return the mean of the observed entries of each column; zero for a column without any."""
-    total, count = Y.new_zeros((2, Y.shape[1]))
-    for rows in row_blocks(*Y.shape):
-        total += Y[rows].nansum(dim=0)
-        count += (~torch.isnan(Y[rows])).sum(dim=0)
+
+    def term(rows: slice) -> tuple[Float[Tensor, " M"], Float[Tensor, " M"]]:
+        return Y[rows].nansum(dim=0), (~torch.isnan(Y[rows])).sum(dim=0).to(Y)
+
+    total, count = row_sum(row_blocks(*Y.shape), term)
     count = count.clamp(min=1)
     return ColumnMeans(total / count, count)

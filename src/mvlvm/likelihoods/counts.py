@@ -6,7 +6,6 @@ overdispersed, var = mu + mu^2 / r:
 $$ \log p(y | f) = \log\frac{\Gamma(y + r)}{\Gamma(r)\, y!} + y (f - \log r) - (y + r)\,\mathrm{softplus}(f - \log r) $$
 """
 
-from abc import ABC
 from typing import ClassVar
 
 import torch
@@ -22,16 +21,10 @@ from mvlvm.parameters import positive, raw_positive
 _MIN_INITIAL_DISPERSION, _MAX_INITIAL_DISPERSION = 0.1, 100.0
 
 
-class AbstractCounts(AbstractLikelihood, ABC):
-    """A likelihood of counts with E[y | f] = e^f."""
-
-    support: ClassVar[Support] = Support.COUNTS
-    log_link: ClassVar[bool] = True
-
-    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
-        """Return the logarithm of the mean of each column; a column of zeros counts as half an event."""
-        mean, count = column_means(Y)
-        return torch.maximum(mean, 0.5 / count).log()
+def log_mean_counts(Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
+    """Return the logarithm of the mean of each column, (M,); a column of zeros counts as half an event."""
+    mean, count = column_means(Y)
+    return torch.maximum(mean, 0.5 / count).log()
 
 
 def rate_moments(mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]) -> Response:
@@ -40,15 +33,21 @@ def rate_moments(mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]) -> 
     return Response(rate, rate.square() * variance.expm1())
 
 
-class Poisson(AbstractCounts):
+class Poisson(AbstractLikelihood):
     """The Poisson likelihood, log p(y | f) = y f - e^f - log y!, for y = 0, 1, 2, ..."""
 
     name: ClassVar[str] = "poisson"
+    support: ClassVar[Support] = Support.COUNTS
+    log_link: ClassVar[bool] = True
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Poisson":
         """Return the likelihood, which has no parameters."""
         return cls()
+
+    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
+        """Return the logarithm of the mean of each column."""
+        return log_mean_counts(Y)
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True
@@ -78,7 +77,7 @@ class Poisson(AbstractCounts):
         return without_constant - torch.lgamma(Y + 1)
 
 
-class NegativeBinomial(AbstractCounts):
+class NegativeBinomial(AbstractLikelihood):
     """The negative binomial likelihood with a dispersion r per column; a small r means strong overdispersion.
 
     The error of the expected log density is (y + r) times that of E softplus, 2e-10.
@@ -88,6 +87,8 @@ class NegativeBinomial(AbstractCounts):
     """
 
     name: ClassVar[str] = "negative-binomial"
+    support: ClassVar[Support] = Support.COUNTS
+    log_link: ClassVar[bool] = True
 
     def __init__(self, dispersion: Float[Tensor, " M"]) -> None:
         super().__init__()
@@ -102,6 +103,10 @@ class NegativeBinomial(AbstractCounts):
         excess = variance - mean
         dispersion = torch.where(excess > 0, mean.square() / excess, _MAX_INITIAL_DISPERSION)
         return cls(dispersion.clamp(_MIN_INITIAL_DISPERSION, _MAX_INITIAL_DISPERSION))
+
+    def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
+        """Return the logarithm of the mean of each column."""
+        return log_mean_counts(Y)
 
     def respond(
         self, mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"], *, include_noise: bool = True

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
 from mvlvm.parameters import positive, raw_positive
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 
 
 class Gaussian(AbstractLikelihood):
@@ -37,7 +37,8 @@ class Gaussian(AbstractLikelihood):
     def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
         """Return the likelihood with an initial noise variance that is a small fraction of the variance of columns."""
         mean, count = column_means(Y)
-        squares = sum(((Y[rows] - mean).square().nansum(dim=0) for rows in row_blocks(*Y.shape)), 0.0 * mean)
+        blocks = row_blocks(*Y.shape)
+        (squares,) = row_sum(blocks, lambda rows: ((Y[rows] - mean).square().nansum(dim=0),))
         variance = (squares / count).mean().item()
         likelihood = cls(
             defaults.INITIAL_NOISE_VARIANCE * variance if variance > 0 else defaults.INITIAL_NOISE_VARIANCE

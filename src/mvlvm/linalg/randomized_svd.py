@@ -19,8 +19,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.linalg.gram import add_lower_gram
-from mvlvm.row_blocks import row_blocks
+from mvlvm.linalg.gram import lower_gram
+from mvlvm.row_blocks import row_blocks, row_sum
 
 # Up to this size singular vectors come from the eigendecomposition of a Gram matrix, which is faster and exact.
 _MAX_GRAM_SIZE = 2000
@@ -65,16 +65,17 @@ def right_singular_vectors(
         n: the number of vectors. The last ones are inaccurate, as there is no oversampling.
         dtype: the dtype of products; sums over blocks of the n x n Gram matrix are float64.
     """
-    blocks = Y.split(_ROWS_PER_BLOCK)
+    blocks = [slice(first, first + _ROWS_PER_BLOCK) for first in range(0, len(Y), _ROWS_PER_BLOCK)]
 
     def multiply(V: Float[Tensor, "M n"]) -> Float[Tensor, "M n"]:
-        return torch.as_tensor(sum(block.to(dtype).T @ (block.to(dtype) @ V) for block in blocks))
+        return row_sum(blocks, lambda rows: (Y[rows].to(dtype).T @ (Y[rows].to(dtype) @ V),))[0]
+
+    def projected_gram(rows: slice) -> tuple[Float[Tensor, "n n"]]:
+        projected = Y[rows].to(dtype) @ V
+        return ((projected.T @ projected).double(),)
 
     V = power_iteration(multiply, random_matrix(Y.shape[1], n, dtype).to(Y.device), n_iter=_N_ITER_RIGHT)
-    gram = torch.zeros((n, n), dtype=torch.float64, device=Y.device)
-    for block in blocks:
-        projected = block.to(dtype) @ V
-        gram += projected.T @ projected
+    (gram,) = row_sum(blocks, projected_gram)
     squared_singular_values, rotation = torch.linalg.eigh(gram)
     return V @ rotation.to(dtype), squared_singular_values
 
@@ -126,13 +127,12 @@ class ConcatenatedMatrix:
 
     def _inner_gram(self) -> Float[Tensor, "M M"]:
         """Return the lower triangle of Z' Z, the only part that `eigh` reads."""
-        M = sum(self._widths)
-        gram = self.parts[0].new_zeros((M, M), dtype=torch.float64)
-        for rows in row_blocks(len(self.parts[0]), M):
+
+        def term(rows: slice) -> tuple[Float[Tensor, "M M"]]:
             pairs = zip(self.parts, self.factors, strict=True)
-            Z = torch.cat([part[rows].double() * factor for part, factor in pairs], dim=1)
-            add_lower_gram(gram, Z)
-        return gram
+            return (lower_gram(torch.cat([part[rows].double() * factor for part, factor in pairs], dim=1)),)
+
+        return row_sum(row_blocks(len(self.parts[0]), sum(self._widths)), term)[0]
 
     def _times(self, V: Float[Tensor, "M k"]) -> Float[Tensor, "N k"]:
         product = V.new_zeros((len(self.parts[0]), V.shape[1]))

@@ -14,7 +14,7 @@ from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM, ViewStates
 from mvlvm.models.views import AbstractView
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 from mvlvm.shapes import Scalar
 
 # Features of all spectral draws together: the largest array per row of a view with few columns.
@@ -65,15 +65,18 @@ def explained_variance(expected: ExpectedView, latent: GaussianLatent, data: Vie
     """
     center, mean, std = latent.mean.mean(dim=0), data.select(latent.mean), data.select(latent.std)
     column_means, D = _column_means(data), latent.mean.shape[1]
-    total, *left = torch.zeros(D + 2, dtype=torch.float64, device=mean.device)
-    for rows in row_blocks(len(data.Y), max(data.Y.shape[1], _N_FEATURES)):
+
+    def term(rows: slice) -> tuple[Scalar, ...]:
         Y, weight = data.entries_of(rows), _sample_weight(data, rows)
-        total += _sum_of_squares(Y - column_means, weight)
-        left[0] += _sum_of_squares(Y - expected(mean[rows], std[rows]), weight)
+        squares = [_sum_of_squares(Y - column_means, weight)]
+        squares.append(_sum_of_squares(Y - expected(mean[rows], std[rows]), weight))
         for d in range(D):
             held_mean, held_std = mean[rows].clone(), std[rows].clone()
             held_mean[:, d], held_std[:, d] = center[d], 0.0
-            left[d + 1] += _sum_of_squares(Y - expected(held_mean, held_std), weight)
+            squares.append(_sum_of_squares(Y - expected(held_mean, held_std), weight))
+        return tuple(squares)
+
+    total, *left = row_sum(row_blocks(len(data.Y), max(data.Y.shape[1], _N_FEATURES)), term)
     residual, *without = (squares / total for squares in left)
     return ExplainedVariance(1 - float(residual), torch.stack([share - residual for share in without]))
 
@@ -86,12 +89,13 @@ def _sum_of_squares(residual: Float[Tensor, "n M"], weight: Float[Tensor, " n"] 
 
 def _column_means(data: ViewData) -> Float[Tensor, " M"]:
     """Return the weighted means of the observed entries of every column."""
-    total, count = torch.zeros((2, data.Y.shape[1]), dtype=torch.float64, device=data.Y.device)
-    for rows in row_blocks(*data.Y.shape):
+
+    def term(rows: slice) -> tuple[Float[Tensor, " M"], Float[Tensor, " M"]]:
         Y, weight = data.entries_of(rows).double(), _sample_weight(data, rows)
         weight = Y.new_ones(len(Y)) if weight is None else weight.to(Y)
-        total += weight @ Y.nan_to_num(nan=0.0)
-        count += weight @ (~torch.isnan(Y)).to(Y)
+        return weight @ Y.nan_to_num(nan=0.0), weight @ (~torch.isnan(Y)).to(Y)
+
+    total, count = row_sum(row_blocks(*data.Y.shape), term)
     return total / count
 
 

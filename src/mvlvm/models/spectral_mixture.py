@@ -9,7 +9,13 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.parameters import correlation, positive, raw_positive
-from mvlvm.spectral.density import BivariateMixture
+from mvlvm.spectral.density import (
+    BivariateMixture,
+    SpectralPoints,
+    StationaryMixture,
+    stationary_sample,
+    two_step_sample,
+)
 from mvlvm.spectral.features import (
     Frequencies,
     envelope_form,
@@ -17,7 +23,6 @@ from mvlvm.spectral.features import (
     features_and_jacobian,
     random_features,
 )
-from mvlvm.spectral.sampling import SpectralPoints, StationaryMixture, stationary_sample, two_step_sample
 
 
 @dataclass(frozen=True)
@@ -189,9 +194,10 @@ class TiedSpectralMixture(AbstractMixture):
 
 
 # Values of the parameter `kernel`.
+STATIONARY = "sm"
 MIXTURES: dict[str, type[SpectralMixture] | type[TiedSpectralMixture]] = {
     "ngsm": SpectralMixture,
-    "sm": TiedSpectralMixture,
+    STATIONARY: TiedSpectralMixture,
 }
 
 

@@ -26,12 +26,17 @@ from mvlvm.evidence.weight_space import (
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.linalg.cuda import Workspace
-from mvlvm.models.conditioning import infer_weights_complete, infer_weights_missing
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
 from mvlvm.models.state import ViewState, initial_gaussian_state, refresh_gaussian_state
-from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, WeightPosterior
+from mvlvm.models.weight_posterior import (
+    AbstractWeightPosterior,
+    ColumnPosterior,
+    WeightPosterior,
+    infer_weights_complete,
+    infer_weights_missing,
+)
 from mvlvm.shapes import Scalar
 
 # Rows per block: on a CPU the features of a block stay in the cache, on a GPU kernel launches must not dominate.
@@ -219,7 +224,7 @@ class FeatureView(AbstractView):
         $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
 
         the optimal Gaussian q(weights) given q(X), with both expectations over the same `n_latent_draws` draws of X
-        (`models/conditioning.py`). With missing entries, the sums of every column run over its observed rows. Rows
+        (`models/weight_posterior.py`). With missing entries, the sums of every column run over its observed rows. Rows
         count by their sample weights.
         """
         features = self.draw_features(generator)

@@ -1,10 +1,23 @@
-r"""The posterior of a view's feature weights after training, and predictions of the view's function.
+r"""The posterior of a view's feature weights, conditioned on the training rows.
 
-For one draw of spectral points the function of column m is $f_m = \Phi w_m$ with weights $w_m \sim N(B_m, \Sigma_m)$. A
-`ViewFunction` averages over several draws of spectral points and adds the likelihood.
+For one draw of spectral points the function of column m is $f_m = \Phi w_m$ with weights $w_m \sim N(B_m, \Sigma_m)$.
+Without missing entries,
+
+    B = A^{-1} E[Phi]' Y,        Sigma = s A^{-1},        A = E[Phi' Phi] + s I
+
+with expectations over draws of the latents. The sums of phi phi' and phi y' over rows are accumulated in blocks, so
+that the features of only one block are in memory.
+
+With missing entries, every column m has its own linear system over the rows in which it is observed,
+
+    (E[Phi_m' Phi_m] + s I) b_m = E[Phi_m]' y_m
+
+and forming all M systems would cost M times the work of a complete view. They are solved simultaneously by conjugate
+gradients, which need only products with Phi, preconditioned by the system of an average column. The covariance is that
+of the average column, scaled by the inverse fraction of observed entries in each column; a column without observed
+entries counts as observed in one row.
 """
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +27,17 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.linalg.cholesky import cholesky
+from mvlvm import defaults
+from mvlvm.linalg.cholesky import add_to_diagonal, cholesky, factor
+from mvlvm.linalg.conjugate_gradient import batched_conjugate_gradient
+from mvlvm.linalg.gram import add_lower_gram
+from mvlvm.models.data import ViewData
 from mvlvm.models.spectral_mixture import FeatureMap
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
+from mvlvm.shapes import Scalar
+
+# Monte Carlo noise also averages over rows: this product of rows and draws makes it negligible.
+_ROWS_TIMES_DRAWS = 20_000
 
 
 class Prediction(NamedTuple):
@@ -159,126 +179,89 @@ class ColumnPosterior(AbstractWeightPosterior):
         return self.basis @ (self.spread.sqrt() * eps)
 
 
-@dataclass(frozen=True)
-class ViewFunction:
-    """The fitted function of a view, a mixture over draws of spectral points.
+class WeightMoments(NamedTuple):
+    """Means of the weights, and their covariance, which is the same for every column."""
 
-    Attributes:
-        posteriors: the posterior of the weights for each draw of spectral points.
-        likelihood: the likelihood of entries given the function.
+    mean: Float[Tensor, "F M"]
+    covariance: Float[Tensor, "F F"]
+
+
+def n_latent_draws_for(n_rows: int) -> int:
+    """Return the number of latent draws for sums over rows, which decreases with the number of rows.
+
+    Example:
+        >>> [n_latent_draws_for(n_rows) for n_rows in (1_000, 5_000, 70_000)]
+        [8, 4, 1]
     """
-
-    posteriors: tuple[AbstractWeightPosterior, ...]
-    likelihood: AbstractLikelihood
-
-    def predict(
-        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
-    ) -> Prediction:
-        """Return the mean and variance of the function at Gaussian latents, each (N, M).
-
-        Args:
-            mean: the latents' means.
-            std: their standard deviations.
-            draws: draws of the latents, for the variance.
-        """
-        center, second, n = self._mean_at(mean, std), 0.0, len(self.posteriors)
-        for posterior in self.posteriors:  # law of total variance
-            part = posterior.predict(mean, std, draws)
-            second = second + (part.variance + part.mean.square()) / n
-        return Prediction(center, (second - center.square()).clamp_min(0))
-
-    def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
-        """Linearise the function around latents without uncertainty."""
-        if len(self.posteriors) == 1:
-            return self.posteriors[0].linearise(X)
-        N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
-        mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
-        jacobian, second_jacobian = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
-        for posterior in self.posteriors:  # in place, because these arrays are large
-            part = posterior.linearise(X)
-            mean.add_(part.mean, alpha=1 / n)
-            jacobian.add_(part.jacobian, alpha=1 / n)
-            second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
-            second_jacobian.add_(part.variance_jacobian, alpha=1 / n).addcmul_(part.mean, part.jacobian, value=2 / n)
-        variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
-        return Linearisation(mean, variance, jacobian, second_jacobian.addcmul_(mean, jacobian, value=-2))
-
-    def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
-        """Draw rows at latents, (N, M); each row uses the function of one random spectral draw."""
-        functions = [posterior.draw(generator) for posterior in self.posteriors]
-        which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
-        drawn = X.new_empty((len(X), self.posteriors[0].mean.shape[1]), dtype=torch.float64)
-        for rows in row_blocks(len(X), max(self.posteriors[0].mean.shape)):
-            f = functions[0](X[rows])
-            for k, function in enumerate(functions[1:], start=1):
-                selected = which[rows] == k
-                f[selected] = function(X[rows][selected])
-            drawn[rows] = self.likelihood.sample(f, generator)
-        return drawn
-
-    def entries(
-        self,
-        mean: Float[Tensor, "N D"],
-        std: Float[Tensor, "N D"],
-        draws: Sequence[Float[Tensor, "N D"]] | None = None,
-    ) -> Float[Tensor, "N M"]:
-        """Return the expected entries at Gaussian latents, (N, M).
-
-        Args:
-            mean: the latents' means.
-            std: their standard deviations.
-            draws: draws of the latents, for likelihoods whose mean is not linear in f; None uses the means only.
-        """
-        if self.likelihood.real_valued:
-            return self._mean_at(mean, std)
-        return self.likelihood.respond(*self.predict(mean, std, [mean] if draws is None else draws)).mean
-
-    def relevance(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
-        """Return the relevance of latent dimensions, (D,): squared derivatives times latent variance, normalised."""
-        strength = X.double().var(dim=0) * sum(
-            posterior.squared_jacobian_norms(X[rows])
-            for posterior in self.posteriors
-            for rows in row_blocks(len(X), X.shape[1] * len(posterior.mean))
-        )
-        return strength / strength.sum()
-
-    def select_columns(self, columns: Bool[Tensor, " M"]) -> "ViewFunction":
-        """Return the function of some columns; the likelihood must have no parameters per column."""
-        return replace(self, posteriors=tuple(posterior.select_columns(columns) for posterior in self.posteriors))
-
-    def first_draw(self) -> "ViewFunction":
-        """Return the function of the first spectral draw, a cheaper approximation."""
-        return ViewFunction(self.posteriors[:1], self.likelihood)
-
-    def double(self) -> "ViewFunction":
-        """Return the same function with features and likelihood in float64."""
-        posteriors = (replace(posterior, features=posterior.features.double()) for posterior in self.posteriors)
-        return ViewFunction(tuple(posteriors), copy.deepcopy(self.likelihood).double())
-
-    def _mean_at(self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"]) -> Float[Tensor, "N M"]:
-        """Return the expected function, the average over all spectral draws in a single matrix product, (N, M)."""
-        Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
-        return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
+    wanted = -(-_ROWS_TIMES_DRAWS // max(1, n_rows))
+    return min(defaults.N_LATENT_DRAWS, wanted)
 
 
-@dataclass(frozen=True)
-class ViewEntries:
-    """The entries of a fitted view, for averages over posteriors with several modes.
+def infer_weights_complete(
+    data: ViewData, features: FeatureMap, draws: Sequence[Float[Tensor, "R D"]], s: Scalar
+) -> WeightMoments:
+    """Return the posterior moments of the weights for one feature map, (F, M) and (F, F).
 
-    A single Gaussian for f over all modes suffices for entries that are nearly linear in f. Counts are not: with two
-    modes, e^(m + v / 2) can be twice the average over both.
+    Args:
+        data: the view, without missing entries; rows are weighted by their sample weights.
+        features: the feature map.
+        draws: draws of the latents of the rows in which the view is observed.
+        s: the noise variance.
 
-    Attributes:
-        function: the function of the view.
-        include_noise: whether variances are those of entries, or of their expectations.
+    Raises:
+        NumericalError: A cannot be factored.
     """
+    (N, M), F = data.Y.shape, features.n_features
+    root_weight = None if data.sample_weight is None else data.sample_weight.sqrt().double()[:, None]
 
-    function: ViewFunction
-    include_noise: bool
+    def term(rows: slice) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F M"]]:
+        gram, target = (s.new_zeros(shape, dtype=torch.float64) for shape in ((F, F), (F, M)))
+        mean_Phi = gram.new_zeros((len(data.Y[rows]), F))
+        for X in draws:
+            Phi = features(X[rows]).double()
+            Phi = Phi if root_weight is None else Phi * root_weight[rows]
+            add_lower_gram(gram, Phi)  # the factorisation reads only the lower triangle
+            mean_Phi.add_(Phi, alpha=1 / len(draws))
+        Y = data.Y[rows].double()
+        return gram, target.addmm_(mean_Phi.T, Y if root_weight is None else Y * root_weight[rows])
 
-    def predict(
-        self, mean: Float[Tensor, "N D"], std: Float[Tensor, "N D"], draws: Sequence[Float[Tensor, "N D"]]
-    ) -> Prediction:
-        """Return mean and variance of entries at Gaussian latents, each (N, M); see `ViewFunction.predict`."""
-        predicted = self.function.predict(mean, std, draws)
-        return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))
+    gram, target = row_sum(row_blocks(N, max(F, M)), term)
+    # saved models are loaded in row-major order, and the last bits of products depend on the memory layout
+    inverse = factor(add_to_diagonal(gram / len(draws), s)).inverse().contiguous()
+    return WeightMoments(inverse @ target, s * inverse)
+
+
+def infer_weights_missing(
+    Y: Float[Tensor, "N M"], observed: Bool[Tensor, "N M"], Phis: Sequence[Float[Tensor, "N F"]], s: Scalar
+) -> tuple[Float[Tensor, "F M"], Float[Tensor, "F F"], Float[Tensor, " M"]]:
+    """Return means (F, M), the covariance of an average column (F, F), and its factor in each column (M,).
+
+    Args:
+        Y: the view; missing entries are ignored.
+        observed: the mask of observed entries.
+        Phis: features at several draws of the latents, each (N, F).
+        s: the noise variance.
+    """
+    blocks = row_blocks(*Y.shape)
+    fraction = row_sum(blocks, lambda rows: (observed[rows].sum(dim=0),))[0] / len(Y)
+    gram = sum((Phi.T @ Phi for Phi in Phis[1:]), Phis[0].T @ Phis[0]) / len(Phis)
+    average_inverse = factor(add_to_diagonal(fraction.mean() * gram, s)).inverse().contiguous()
+
+    def apply(B: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
+        def term(rows: slice) -> tuple[Float[Tensor, "F M"]]:
+            total = s * B if rows.start == 0 else torch.zeros_like(B)
+            for Phi in Phis:
+                total.addmm_(Phi[rows].T, (Phi[rows] @ B).mul_(observed[rows]), alpha=1 / len(Phis))
+            return (total,)
+
+        return row_sum(blocks, term)[0]
+
+    def right_hand_side(rows: slice) -> tuple[Float[Tensor, "F M"]]:
+        total = Phis[0].new_zeros((Phis[0].shape[1], Y.shape[1]))
+        for Phi in Phis:
+            total.addmm_(Phi[rows].T, Y[rows].double() * observed[rows], alpha=1 / len(Phis))
+        return (total,)
+
+    (target,) = row_sum(blocks, right_hand_side)
+    mean = batched_conjugate_gradient(apply, target, preconditioner=average_inverse).contiguous()
+    return mean, s * average_inverse, fraction.mean() / fraction.clamp_min(1 / len(Y))

@@ -1,9 +1,14 @@
 """Spectral densities of the NG-SM kernel, spectral points sampled from them, and random Fourier features."""
 
-from mvlvm.spectral.density import BivariateMixture
+from mvlvm.spectral.density import (
+    BivariateMixture,
+    SpectralPoints,
+    StationaryMixture,
+    stationary_sample,
+    two_step_sample,
+)
 from mvlvm.spectral.error_bound import gram_error_at_points, gram_error_probability, points_for_gram_error
 from mvlvm.spectral.features import expected_features, random_features
-from mvlvm.spectral.sampling import SpectralPoints, StationaryMixture, stationary_sample, two_step_sample
 
 __all__ = [
     "BivariateMixture",

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.spectral.sampling import SpectralPoints
+from mvlvm.spectral.density import SpectralPoints
 
 
 class Frequencies(NamedTuple):

@@ -41,10 +41,10 @@ class RecordedSteps:
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
         self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps x (bound and its parts)
 
-    def start_decay(self) -> None:
-        """Let the learning rate decay from now on; a recording reads it from the same table."""
-        self.eager.start_decay()
-        self._rates.copy_(torch.tensor(self.eager.learning_rates))
+    def set_learning_rates(self, learning_rates: Sequence[float]) -> None:
+        """Change the learning rates of the steps to come; a recording reads them from the same table."""
+        self.eager.set_learning_rates(learning_rates)
+        self._rates.copy_(torch.tensor(learning_rates))
 
     def take(self, n_steps: int, graph_key: Hashable | None) -> Sequence[StepRecord]:
         """Take at most `n_steps` steps; none if a replay had to be undone.

@@ -1,19 +1,80 @@
-"""The training loop. It is independent of the model: it knows parameters, and a bound to maximise."""
+"""The training loop, its learning-rate schedule (constant, then cosine decay) and its stopping rule.
 
+The loop is independent of the model: it knows parameters, and a bound to maximise.
+
+At a constant learning rate the bound of a stochastic optimiser reaches a plateau, at which convergence can be judged.
+When the rate then decays, the bound still rises because gradient noise averages out; no convergence check is needed for
+this gain. A rate that decays from the first step would mix the two and leave no plateau to stop at.
+"""
+
+import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 
+from mvlvm import defaults
 from mvlvm.training.cuda_graph import RecordedSteps
 from mvlvm.training.history import History, StopReason
-from mvlvm.training.progress import Callback, silent
-from mvlvm.training.schedule import TrainConfig, rise_between_windows
 from mvlvm.training.steps import EagerSteps, Objective, TrainState, ViewStates
 
 # Number of steps between two refreshes of the views' states.
 _REFRESH_EVERY = 50
 
+# Averages over shorter windows are dominated by noise.
+_MIN_WINDOW = 2
+
+# Called with a step and its bound.
+Callback = Callable[[int, float], None]
 # From the views' states and the number of steps so far to the states for the next steps, and what a recorded CUDA step
 # depends on (None if steps cannot be recorded).
 Refresh = Callable[[ViewStates, int], tuple[ViewStates, Hashable | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Settings of the training loop.
+
+    Args:
+        max_iter: maximum number of steps, the paper's T.
+        learning_rate: of Adam, before the decay.
+        tol: the bound has converged when its mean over a window of steps exceeds that of the window before by less than
+            this; zero disables the check.
+        window: number of steps over which the bound is averaged.
+        decay_steps: number of steps of the learning-rate decay.
+    """
+
+    max_iter: int = defaults.MAX_ITER
+    learning_rate: float = defaults.LEARNING_RATE
+    tol: float = 0.0
+    window: int = defaults.STOPPING_WINDOW
+    decay_steps: int = defaults.DECAY_STEPS
+
+    @property
+    def n_decay_steps(self) -> int:
+        """The number of steps of the decay: at most half of all."""
+        return min(self.decay_steps, self.max_iter // 2)
+
+    @property
+    def max_constant_steps(self) -> int:
+        """The maximum number of steps at the full learning rate."""
+        return self.max_iter - self.n_decay_steps
+
+
+def learning_rates(config: TrainConfig, decay_from: int) -> list[float]:
+    """Return the learning rate of every step up to `max_iter`.
+
+    Args:
+        config: the rate, and the number of steps of its decay.
+        decay_from: the first step of the decay.
+    """
+    progress = [(step - decay_from) / max(1, config.n_decay_steps) for step in range(config.max_iter)]
+    return [config.learning_rate * cosine_decay(min(1.0, max(0.0, part))) for part in progress]
+
+
+def cosine_decay(progress: float) -> float:
+    """Return the factor of the learning rate after a fraction `progress` of the decay."""
+    last = defaults.FINAL_LEARNING_RATE_FRACTION
+    return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
 def keep_states(view_states: ViewStates, n_steps: int) -> tuple[ViewStates, None]:
@@ -26,7 +87,7 @@ def train(
     objective: Objective,
     config: TrainConfig,
     *,
-    callback: Callback = silent,
+    callback: Callback | None = None,
     refresh: Refresh = keep_states,
 ) -> TrainState:
     """Maximise a stochastic bound with Adam at a constant learning rate until it converges, then decay the rate.
@@ -47,7 +108,7 @@ def train(
     Raises:
         NumericalError: the bound is not finite.
     """
-    eager = EagerSteps(state, objective, config)
+    eager = EagerSteps(state, objective, learning_rates(config, config.max_constant_steps))
     steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
     history, graph_key, refresh_at = state.history, None, 0
     n_constant, last = config.max_constant_steps, config.max_iter
@@ -61,11 +122,12 @@ def train(
                 history.record(
                     record.bound, record.parts, seconds=record.seconds, learning_rate=record.learning_rate
                 )  # fmt: skip
-                callback(len(history.bound), record.bound)
+                if callback is not None:
+                    callback(len(history.bound), record.bound)
             if state.step < n_constant and _has_converged(history, config):
                 history.stop_reason = StopReason.CONVERGED
-                steps.start_decay()
                 n_constant = state.step
+                steps.set_learning_rates(learning_rates(config, n_constant))
                 last = n_constant + config.n_decay_steps
     except KeyboardInterrupt:
         history.stop_reason = StopReason.INTERRUPTED
@@ -83,3 +145,13 @@ def _has_converged(history: History, config: TrainConfig) -> bool:
 def _last_rise(bounds: Sequence[float], config: TrainConfig) -> float:
     """Return the increase over the last window; of a run of less than two windows, over its second half."""
     return rise_between_windows(bounds, min(config.window, len(bounds) // 2))
+
+
+def rise_between_windows(bounds: Sequence[float], window: int) -> float:
+    """Return the mean bound of the last window of steps minus that of the window before.
+
+    Infinite before two windows have passed, and for windows too short to average out the noise.
+    """
+    if window < _MIN_WINDOW or len(bounds) < 2 * window:
+        return math.inf
+    return fmean(bounds[-window:]) - fmean(bounds[-2 * window : -window])

@@ -13,16 +13,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-# Called with a step and its bound.
-Callback = Callable[[int, float], None]
-
-
-def silent(step: int, bound: float) -> None:
-    """Show nothing."""
-
 
 @contextmanager
-def progress_bar(total: int, title: str) -> Iterator[Callback]:
+def progress_bar(total: int, title: str) -> Iterator[Callable[[int, float], None]]:
     """Show a progress bar with the step and the bound while the block runs."""
     with Progress(*_columns(), TextColumn("bound {task.fields[bound]:.4g}")) as bar:
         task = bar.add_task(title, total=total, bound=float("nan"))

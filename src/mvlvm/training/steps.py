@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from mvlvm import defaults
 from mvlvm.errors import NumericalError
 from mvlvm.training.history import History
-from mvlvm.training.schedule import TrainConfig, learning_rates
 
 
 @runtime_checkable
@@ -66,23 +66,24 @@ class StepRecord(NamedTuple):
 
 def init_train_state(
     parameters: Iterable[nn.Parameter],
-    config: TrainConfig,
     generator: torch.Generator,
     view_states: ViewStates = (),
+    *,
+    betas: tuple[float, float] = defaults.ADAM_BETAS,
 ) -> TrainState:
     """Return the state before the first step, with a new optimiser.
 
     Args:
         parameters: the parameters to learn.
-        config: learning rate and betas of Adam.
         generator: source of all draws.
         view_states: the views' initial states.
+        betas: of Adam; its learning rate is set in every step.
     """
     learned = list(parameters)
     on_gpu = learned[0].is_cuda
     # a GPU reads the rate from its own memory, where a recorded step can change it
-    rate = torch.tensor(config.learning_rate, device=learned[0].device) if on_gpu else config.learning_rate
-    optimizer = torch.optim.Adam(learned, lr=rate, betas=config.betas, fused=True, capturable=on_gpu)
+    rate = torch.tensor(0.0, device=learned[0].device) if on_gpu else 0.0
+    optimizer = torch.optim.Adam(learned, lr=rate, betas=betas, fused=True, capturable=on_gpu)
     return TrainState(learned, optimizer, generator, view_states)
 
 
@@ -92,15 +93,11 @@ class EagerSteps:
     Args:
         state: the training state, which every step updates.
         objective: the bound.
-        config: the learning-rate schedule.
-
-    Attributes:
-        learning_rates: of all steps, as far as is known.
+        learning_rates: of all steps; they may be changed later.
     """
 
-    def __init__(self, state: TrainState, objective: Objective, config: TrainConfig) -> None:
-        self.state, self.objective, self.config = state, objective, config
-        self.learning_rates = learning_rates(config, config.max_constant_steps)
+    def __init__(self, state: TrainState, objective: Objective, learning_rates: Sequence[float]) -> None:
+        self.state, self.objective, self.learning_rates = state, objective, learning_rates
         self._start = time.perf_counter()
 
     @property
@@ -108,9 +105,9 @@ class EagerSteps:
         """Time since the first step began."""
         return time.perf_counter() - self._start
 
-    def start_decay(self) -> None:
-        """Let the learning rate decay from now on."""
-        self.learning_rates = learning_rates(self.config, self.state.step)
+    def set_learning_rates(self, learning_rates: Sequence[float]) -> None:
+        """Change the learning rates of the steps to come; all steps are listed from the first."""
+        self.learning_rates = learning_rates
 
     def take(self, n_steps: int, graph_key: Hashable | None = None) -> Sequence[StepRecord]:
         """Take one step, however many are requested, so that it can be shown and interrupted.

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mvlvm.checks import is_number, listed
+from mvlvm.checks import is_number, listed, require
 from mvlvm.errors import ViewError, ViewWarning
-from mvlvm.optional_dependencies import require
 
 # Entries that denote missing values.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")

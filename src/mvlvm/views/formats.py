@@ -9,9 +9,8 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
+from mvlvm.checks import require
 from mvlvm.errors import ViewError
-from mvlvm.optional_dependencies import require
-from mvlvm.views.anndata import anndata_to_frame, check_shared_rows, suppress_anndata_warnings
 from mvlvm.views.csv import (
     check_unique_columns,
     column_not_found_error,
@@ -20,6 +19,7 @@ from mvlvm.views.csv import (
     read_delimited,
     to_numeric,
 )
+from mvlvm.views.interop import anndata_to_frame, check_shared_rows, suppress_anndata_warnings
 
 # View name -> table. The key is None if the file holds a single table without a name.
 Tables = Mapping[str | None, Any]

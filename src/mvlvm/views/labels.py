@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from mvlvm.checks import is_number, listed
+from mvlvm.checks import is_dataframe, is_number, is_series, listed
 from mvlvm.errors import ViewError
-from mvlvm.optional_dependencies import is_dataframe, is_series
-from mvlvm.views.sparse import is_sparse
+from mvlvm.views.interop import is_sparse
 
 Label = str | int | float | bool
 

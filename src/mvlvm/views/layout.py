@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from mvlvm.optional_dependencies import is_dataframe, is_series
-from mvlvm.views.anndata import anndata_to_frame, as_anndata, as_mudata, is_anndata, is_mudata, mudata_to_frames
+from mvlvm.checks import is_dataframe, is_series
+from mvlvm.views.interop import (
+    anndata_to_frame,
+    as_anndata,
+    as_mudata,
+    is_anndata,
+    is_mudata,
+    is_sparse,
+    mudata_to_frames,
+)
 from mvlvm.views.labels import Label, LabelContainer, LabelFormat
 from mvlvm.views.scaling import distinct_values
-from mvlvm.views.sparse import is_sparse
 
 _SINGLE_VIEW_NAME = "view0"
 

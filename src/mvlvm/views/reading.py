@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mvlvm.checks import check_choice, listed
+from mvlvm.checks import check_choice, listed, require
 from mvlvm.errors import ViewError, ViewWarning
-from mvlvm.optional_dependencies import require
 from mvlvm.views.formats import Tables, read_file, suffix_of
 
 JOINS = ("outer", "inner")

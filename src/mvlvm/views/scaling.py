@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from mvlvm.checks import listed
 from mvlvm.errors import ViewError, ViewWarning
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 
 T = TypeVar("T")
 Scale = Literal["view", "column"] | None
@@ -78,10 +78,7 @@ def has_missing(Y: Float[np.ndarray, "N M"]) -> bool:
 
 def count_observed(Y: Float[np.ndarray, "N M"]) -> np.ndarray:
     """Return the number of observed entries per column, an (M,) array."""
-    counts = np.zeros(Y.shape[1], dtype=np.int64)
-    for rows in row_blocks(*Y.shape):
-        counts += len(Y[rows]) - np.isnan(Y[rows]).sum(axis=0)
-    return counts
+    return row_sum(row_blocks(*Y.shape), lambda rows: (len(Y[rows]) - np.isnan(Y[rows]).sum(axis=0),))[0]
 
 
 def distinct_values(Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, " u"]:
@@ -111,21 +108,24 @@ class ColumnMoments:
 
 def column_moments(Y: Float[np.ndarray, "N M"]) -> ColumnMoments:
     """Compute the moments and range of every column of a view; NaN is missing."""
-    blocks, M = row_blocks(*Y.shape), Y.shape[1]
-    count, total, squares, low, high = *np.zeros((3, M)), *np.full((2, M), np.nan)
-    for rows in blocks:
+    blocks = row_blocks(*Y.shape)
+
+    def count_and_total(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         missing = np.isnan(Y[rows])
-        count += len(missing) - missing.sum(axis=0)
-        total += np.where(missing, 0.0, Y[rows]).sum(axis=0) if missing.any() else Y[rows].sum(axis=0)
-        np.fmin(low, np.fmin.reduce(Y[rows], axis=0), out=low)
-        np.fmax(high, np.fmax.reduce(Y[rows], axis=0), out=high)
+        total = np.where(missing, 0.0, Y[rows]).sum(axis=0) if missing.any() else Y[rows].sum(axis=0)
+        return len(missing) - missing.sum(axis=0), total
+
+    def squares(rows: slice) -> tuple[np.ndarray]:
+        deviation = Y[rows] - mean
+        deviation[np.isnan(deviation)] = 0.0
+        return (np.einsum("nm,nm->m", deviation, deviation),)
+
+    low = np.fmin.reduce([np.fmin.reduce(Y[rows], axis=0) for rows in blocks], axis=0)
+    high = np.fmax.reduce([np.fmax.reduce(Y[rows], axis=0) for rows in blocks], axis=0)
+    count, total = row_sum(blocks, count_and_total)
     with np.errstate(invalid="ignore"):  # 0 / 0 in columns without observed entries
         mean = total / count
-        for rows in blocks:
-            deviation = Y[rows] - mean
-            deviation[np.isnan(deviation)] = 0.0
-            squares += np.einsum("nm,nm->m", deviation, deviation)
-        return ColumnMoments(mean, np.sqrt(squares / count), low, high)
+        return ColumnMoments(mean, np.sqrt(row_sum(blocks, squares)[0] / count), low, high)
 
 
 @dataclass(frozen=True)

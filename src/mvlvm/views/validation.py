@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from mvlvm.checks import is_number, listed
+from mvlvm.checks import is_dataframe, is_number, is_series, listed
 from mvlvm.errors import ViewError
-from mvlvm.optional_dependencies import is_dataframe, is_series
-from mvlvm.views.anndata import is_anndata, is_mudata
+from mvlvm.views.interop import as_dense, has_sparse_columns, is_anndata, is_mudata, is_sparse
 from mvlvm.views.labels import LabelFormat, encode_labels, infer_label_format, is_label_column, json_labels
 from mvlvm.views.layout import Container, Layout, Views, infer_layout, unpack
 from mvlvm.views.scaling import observed_rows
-from mvlvm.views.sparse import as_dense, has_sparse_columns, is_sparse
 
 _MIN_ROWS = 2
 # Squares of numbers beyond these bounds may underflow or overflow in float64.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mvlvm import baselines
+from mvlvm.baselines.baseline_input import concatenate_views, split_views, view_widths
 from mvlvm.baselines.gp.gpy_models import _posterior_mean
-from mvlvm.baselines.validation import concatenate_views, split_views, view_widths
 
 GPy = pytest.importorskip("GPy")
 # a few steps suffice here

@@ -12,10 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State
-from mvlvm.baselines.mixins import ReconstructMixin, TransformMixin
-from mvlvm.baselines.training import draw_batch, load_arrays, maximize, seeded_linear, state_arrays
-from mvlvm.baselines.validation import (
+from mvlvm.baselines.base import AbstractBaseline, ReconstructMixin, State, TransformMixin
+from mvlvm.baselines.baseline_input import (
     DataKind,
     Matrices,
     concatenate_counts,
@@ -23,6 +21,7 @@ from mvlvm.baselines.validation import (
     split_counts,
     split_views,
 )
+from mvlvm.baselines.training import draw_batch, load_arrays, maximize, seeded_linear, state_arrays
 from mvlvm.checks import check_integer, check_number
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.parameters import positive

@@ -16,8 +16,8 @@ from mvlvm.baselines.autoencoders.base import (
     library_sizes,
     mlp,
 )
+from mvlvm.baselines.baseline_input import DataKind
 from mvlvm.baselines.training import seeded_linear
-from mvlvm.baselines.validation import DataKind
 from mvlvm.evidence.elbo import latent_kl
 from mvlvm.likelihoods.counts import NegativeBinomial
 from mvlvm.shapes import Scalar

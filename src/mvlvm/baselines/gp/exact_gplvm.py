@@ -11,14 +11,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State
+from mvlvm.baselines.base import AbstractBaseline, PredictMixin, ReconstructMixin, State
+from mvlvm.baselines.baseline_input import Matrices
 from mvlvm.baselines.gp.trainable_kernels import AbstractTrainableKernel, TrainableGibbs, TrainableRBF
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin
 from mvlvm.baselines.training import as_float64_tensors, load_arrays, maximize, state_arrays
-from mvlvm.baselines.validation import Matrices
 from mvlvm.checks import check_integer, check_number
-from mvlvm.evidence.exact import exact_log_evidence
-from mvlvm.inference.row_likelihood import pairwise_row_log_density, row_log_density
+from mvlvm.evidence.collapsed import exact_log_evidence
+from mvlvm.inference.view_function import pairwise_row_log_density, row_log_density
 from mvlvm.init.pca import pca_init
 from mvlvm.linalg.cholesky import add_to_diagonal, factor
 from mvlvm.parameters import positive, raw_positive

@@ -8,9 +8,8 @@ from jaxtyping import Float
 from scipy.spatial.distance import cdist
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State, temporary_numpy_seed, warn_not_converged
-from mvlvm.baselines.mixins import ReconstructMixin
-from mvlvm.baselines.validation import (
+from mvlvm.baselines.base import AbstractBaseline, ReconstructMixin, State, temporary_numpy_seed, warn_not_converged
+from mvlvm.baselines.baseline_input import (
     Matrices,
     check_n_components,
     concatenate_views,
@@ -18,8 +17,7 @@ from mvlvm.baselines.validation import (
     split_views,
     view_widths,
 )
-from mvlvm.checks import check_integer
-from mvlvm.optional_dependencies import require
+from mvlvm.checks import check_integer, require
 from mvlvm.randomness import RandomStateLike
 
 # GPy's examples use 10 to 40.

@@ -10,14 +10,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State
+from mvlvm.baselines.base import AbstractBaseline, PredictMixin, ReconstructMixin, State, TransformMixin
+from mvlvm.baselines.baseline_input import Matrices, concatenate_views, split_views, view_widths
 from mvlvm.baselines.gp.sparse_gp import DeepGP, NoiseSampler, independent_noise, shared_noise
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
 from mvlvm.baselines.training import as_float64_tensors, draw_batch, load_arrays, maximize, state_arrays
-from mvlvm.baselines.validation import Matrices, concatenate_views, split_views, view_widths
 from mvlvm.checks import check_integer, check_number
 from mvlvm.evidence.elbo import latent_kl
-from mvlvm.inference.row_likelihood import pairwise_row_log_density
+from mvlvm.inference.view_function import pairwise_row_log_density
 from mvlvm.init.pca import pca_init
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.randomness import RandomStateLike, Stream, make_generator

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mvlvm.kernels.gibbs import gibbs_kernel
-from mvlvm.kernels.stationary import rbf_kernel
+from mvlvm.kernels.classical import gibbs_kernel, rbf_kernel
 from mvlvm.parameters import positive, raw_positive
 from mvlvm.shapes import Scalar
 

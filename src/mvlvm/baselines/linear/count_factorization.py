@@ -9,11 +9,9 @@ from scipy.sparse import coo_array
 from scipy.special import digamma
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State, as_uint32_seed
-from mvlvm.baselines.mixins import ReconstructMixin, TransformMixin
-from mvlvm.baselines.validation import DataKind, Matrices, concatenate_counts, split_counts
-from mvlvm.checks import check_integer, check_number
-from mvlvm.optional_dependencies import require
+from mvlvm.baselines.base import AbstractBaseline, ReconstructMixin, State, TransformMixin, as_uint32_seed
+from mvlvm.baselines.baseline_input import DataKind, Matrices, concatenate_counts, split_counts
+from mvlvm.checks import check_integer, check_number, require
 from mvlvm.randomness import RandomStateLike
 
 # The fixed-point iterations for new rows converge when the relative change falls below this tolerance.

@@ -14,16 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from mvlvm import defaults
 from mvlvm.baselines.base import (
     AbstractBaseline,
+    PredictMixin,
+    ReconstructMixin,
     State,
     as_uint32_seed,
     temporary_numpy_seed,
     warn_not_converged,
 )
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin
-from mvlvm.baselines.validation import Matrices, check_n_components, max_rank
-from mvlvm.checks import check_integer, check_number
+from mvlvm.baselines.baseline_input import Matrices, check_n_components, max_rank
+from mvlvm.checks import check_integer, check_number, require
 from mvlvm.errors import NumericalError
-from mvlvm.optional_dependencies import require
 from mvlvm.randomness import RandomStateLike
 
 # Posterior samples over which cca-zoo's noise variance is averaged; the posterior is narrow for data of usual size.

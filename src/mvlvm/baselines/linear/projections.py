@@ -6,9 +6,8 @@ from jaxtyping import Float, Shaped
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State, as_uint32_seed
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
-from mvlvm.baselines.validation import (
+from mvlvm.baselines.base import AbstractBaseline, PredictMixin, ReconstructMixin, State, TransformMixin, as_uint32_seed
+from mvlvm.baselines.baseline_input import (
     Matrices,
     check_n_components,
     concatenate_views,
@@ -16,8 +15,7 @@ from mvlvm.baselines.validation import (
     max_rank,
     split_views,
 )
-from mvlvm.checks import check_number
-from mvlvm.optional_dependencies import require
+from mvlvm.checks import check_number, require
 from mvlvm.randomness import RandomStateLike
 
 

@@ -9,9 +9,8 @@ from scipy.spatial.distance import squareform
 from sklearn.neighbors import NearestNeighbors
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State, temporary_numpy_seed
-from mvlvm.baselines.mixins import TransformMixin
-from mvlvm.baselines.validation import Matrices, check_less_than_n_rows, check_n_components, concatenate_views
+from mvlvm.baselines.base import AbstractBaseline, State, TransformMixin, temporary_numpy_seed
+from mvlvm.baselines.baseline_input import Matrices, check_less_than_n_rows, check_n_components, concatenate_views
 from mvlvm.checks import check_integer
 from mvlvm.randomness import RandomStateLike
 

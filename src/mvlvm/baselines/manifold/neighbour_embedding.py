@@ -13,9 +13,14 @@ from jaxtyping import Float
 
 from mvlvm import defaults
 from mvlvm.baselines.base import AbstractBaseline, State, as_uint32_seed, temporary_numpy_seed
-from mvlvm.baselines.validation import Matrices, check_less_than_n_rows, check_n_components, concatenate_views, max_rank
-from mvlvm.checks import check_integer, check_number
-from mvlvm.optional_dependencies import require
+from mvlvm.baselines.baseline_input import (
+    Matrices,
+    check_less_than_n_rows,
+    check_n_components,
+    concatenate_views,
+    max_rank,
+)
+from mvlvm.checks import check_integer, check_number, require
 from mvlvm.randomness import RandomStateLike
 
 # The Barnes-Hut approximation of t-SNE supports at most three dimensions.

@@ -11,10 +11,9 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.optimize import minimize
 
 from mvlvm import defaults
-from mvlvm.baselines.base import AbstractBaseline, State
-from mvlvm.baselines.mixins import PredictMixin, ReconstructMixin, TransformMixin
+from mvlvm.baselines.base import AbstractBaseline, PredictMixin, ReconstructMixin, State, TransformMixin
+from mvlvm.baselines.baseline_input import Matrices, concatenate_views, split_views
 from mvlvm.baselines.rflvm.gibbs_sampler import features, gibbs_sweep, initial_sample, view_prior, weight_posterior
-from mvlvm.baselines.validation import Matrices, concatenate_views, split_views
 from mvlvm.checks import check_integer
 from mvlvm.init.pca import pca_init
 from mvlvm.randomness import RandomStateLike

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.io
 from jaxtyping import Complex, Shaped
 
+from mvlvm.checks import require
 from mvlvm.datasets.channel_coefficients import Normalise, channel_dataset
 from mvlvm.datasets.dataset import Dataset
-from mvlvm.optional_dependencies import require
 
 _HDF5 = "Reading HDF5, and MATLAB 7.3 files,"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"

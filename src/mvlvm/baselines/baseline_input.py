@@ -26,7 +26,7 @@ class DataKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class ValidatedViews:
+class BaselineInput:
     """Validated views with everything that is needed to process new rows and to restore the original form.
 
     Attributes:
@@ -43,7 +43,7 @@ class ValidatedViews:
     widths: Mapping[str, int]
     layout: Layout
 
-    def without_rows(self) -> "ValidatedViews":
+    def without_rows(self) -> "BaselineInput":
         """Return a copy without the training data."""
         return replace(self, matrices={})
 
@@ -64,7 +64,7 @@ class ValidatedViews:
         return self.encodings[name].decode(self.scalings[name].undo(Y))
 
 
-def validate_views(views: Any, method: str, kind: DataKind, *, allow_missing: bool) -> ValidatedViews:
+def validate_views(views: Any, method: str, kind: DataKind, *, allow_missing: bool) -> BaselineInput:
     """Validate, encode and scale training views.
 
     Args:
@@ -88,11 +88,11 @@ def validate_views(views: Any, method: str, kind: DataKind, *, allow_missing: bo
         scalings = {name: without_scaling(scaling) for name, scaling in scalings.items()}
     matrices = {name: scalings[name].apply(Y) for name, Y in encoded.items()}
     widths = {name: Y.shape[1] for name, Y in data.arrays.items()}
-    return ValidatedViews(matrices, scalings, encodings, widths, data.layout)
+    return BaselineInput(matrices, scalings, encodings, widths, data.layout)
 
 
 def validate_new_views(
-    views: Any, training: ValidatedViews, method: str, kind: DataKind, *, allow_missing: bool
+    views: Any, training: BaselineInput, method: str, kind: DataKind, *, allow_missing: bool
 ) -> dict[str, Float[np.ndarray, "K _"]]:
     """Validate new rows of any subset of the training views.
 

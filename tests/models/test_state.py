@@ -5,8 +5,8 @@ import torch
 from mvlvm import NGMVLVM, defaults
 from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
 from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
-from mvlvm.models import compression
-from mvlvm.models.compression import Compression, principal_directions, squared_norm
+from mvlvm.models import state
+from mvlvm.models.state import Compression, principal_directions, squared_norm
 from mvlvm.spectral.features import Frequencies
 from tests.mixtures import normal
 
@@ -33,8 +33,8 @@ def test_directions_are_orthonormal_and_hold_as_much_as_principal_components(N, 
 
 
 def test_a_sketch_finds_the_leading_directions_of_large_views(generator, monkeypatch):
-    monkeypatch.setattr(compression, "_MAX_EXACT", 20)
-    monkeypatch.setattr(compression, "_SKETCH", 16)
+    monkeypatch.setattr(state, "_MAX_EXACT", 20)
+    monkeypatch.setattr(state, "_SKETCH", 16)
     Y = fading(60, 40, generator)
     found = principal_directions(Y, DOUBLE)
     assert found.basis.shape == (40, 16)
