@@ -133,13 +133,10 @@ class AbstractBaseline(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_ke
     def __sklearn_is_fitted__(self) -> bool:
         return "embedding_" in vars(self)
 
-    @property
-    def _widths(self) -> dict[str, int]:
-        """View name -> number of columns of the matrices passed to `_fit_latents`."""
-        return {name: int(scaling.kept.sum()) for name, scaling in self._validated.scalings.items()}
-
     def _set_views(self, validated: BaselineInput) -> None:
         self._validated = validated.without_rows()
+        # number of columns that vary, i.e. of the matrices passed to _fit_latents
+        self._widths = {name: int(scaling.kept.sum()) for name, scaling in validated.scalings.items()}
         self.view_names_ = list(validated.widths)
         single = validated.layout.container.single
         self.n_features_in_ = next(iter(validated.widths.values())) if single else dict(validated.widths)

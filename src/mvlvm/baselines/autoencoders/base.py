@@ -115,7 +115,6 @@ class NetworkMixin(ABC, Generic[Network]):
     """Parameters, training and state of a baseline whose model is a PyTorch module."""
 
     _network: Network
-    _widths: dict[str, int]
 
     def __init__(
         self,
