@@ -1,9 +1,9 @@
-# Every target makes what it needs. Works from any path, spaces included.
+# Every target creates or updates the environment that it needs. Paths may contain spaces.
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 DEMO_OUT ?= demo
-# The demo's matrices are small: one thread is as fast as two on an idle machine, and several times faster on a busy one.
+# The matrices of the demo are small: one thread is as fast as two on an idle machine, and several times faster under load.
 THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -11,16 +11,18 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: help demo test test-slow test-baselines test-mutations check results-baselines results-views results-likelihoods results-speed clean
 
 help:
-	@echo "make demo       train on embedded data, print a table, write figures to $(DEMO_OUT)/"
-	@echo "make test       the test suite, minutes on two cores"
-	@echo "make test-slow  the long checks: 10,000 steps on five seeds, R-CIFAR"
-	@echo "make test-baselines  install every method of docs/baselines.md, and test them"
-	@echo "make test-mutations  change single lines of the source, and check that the tests notice, minutes"
-	@echo "make results-baselines  measure docs/results/baselines.md, half an hour"
-	@echo "make check      test, lint, types, import floors, doctests"
-	@echo "make results-views  measure docs/results/views.md beside other methods, hours; goes on where it stopped"
-	@echo "make results-likelihoods  measure docs/results/likelihoods.md, hours without a GPU; goes on where it stopped"
-	@echo "make results-speed  measure docs/results/speed.md beside other libraries, hours; goes on where it stopped"
+	@echo "make demo                 fit two built-in data sets, print a table of results, write figures to $(DEMO_OUT)/"
+	@echo "make test                 run the test suite, including doctests; minutes on two cores"
+	@echo "make test-slow            run the long tests, such as 10,000 steps on five seeds, and R-CIFAR"
+	@echo "make test-baselines       install the libraries of all baselines (docs/baselines.md), and test the baselines"
+	@echo "make test-mutations       insert single-line errors into the source, and check that the tests detect them; minutes"
+	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
+	@echo "make results-baselines    measure docs/results/baselines.md; half an hour"
+	@echo "make results-views        measure docs/results/views.md; hours; resumes an interrupted run"
+	@echo "make results-likelihoods  measure docs/results/likelihoods.md; hours without a GPU; resumes an interrupted run"
+	@echo "make results-speed        measure docs/results/speed.md; hours; resumes an interrupted run"
+	@echo "make clean                remove the environment (.venv) and $(DEMO_OUT)/"
+	@echo "make help                 show this list"
 
 .venv/torch: constraints.txt
 	$(PYTHON) -m venv .venv
