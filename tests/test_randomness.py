@@ -8,7 +8,7 @@ from mvlvm.randomness import Stream, make_generator, seed_from
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**40, np.int64(7)])
-def test_an_integer_is_its_own_seed(seed):
+def test_an_integer_is_used_as_the_seed(seed):
     assert seed_from(seed) == seed
 
 

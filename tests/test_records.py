@@ -5,9 +5,9 @@ from mvlvm import records
 
 
 def test_the_machine_description_contains_cores_and_torch_version():
-    said = records.describe_machine("cpu")
-    assert torch.__version__.split("+")[0] in said
-    assert "core" in said
+    description = records.describe_machine("cpu")
+    assert torch.__version__.split("+")[0] in description
+    assert "core" in description
 
 
 def test_unavailable_and_unknown_devices_raise_an_informative_error(monkeypatch):

@@ -62,7 +62,7 @@ MUTATIONS = (
         "models/diagnostics.py",
         "/ len(values) ** 0.5",
         "/ len(values)",
-        ("tests/models/test_diagnostics.py::test_draws_of_the_bound_end_at_the_standard_error_of_their_mean",),
+        ("tests/models/test_diagnostics.py::test_precision_of_the_bound_is_the_standard_error_of_the_mean",),
     ),
     Mutation(
         "Adam: default betas of torch",
@@ -183,21 +183,23 @@ MUTATIONS = (
         "init/pca.py",
         "(1 + Y).log() if likelihood.log_link else Y",
         "Y",
-        ("tests/estimators/test_initialization.py::test_counts_are_initialised_by_components_of_their_logarithms",),
+        (
+            "tests/estimators/test_initialization.py::test_counts_are_initialised_at_principal_components_of_their_logarithms",
+        ),
     ),
     Mutation(
         "rows without entries: mean of the latents",
         "models/latent.py",
         "self.mean[rows] = 0.0",
         "pass",
-        ("tests/estimators/test_missing.py::test_a_row_without_any_entry_is_at_the_prior_from_the_first_step",),
+        ("tests/estimators/test_missing_entries.py::test_a_row_without_any_entry_is_at_the_prior_from_the_first_step",),
     ),
     Mutation(
         "rows without entries: standard deviation of the latents",
         "models/latent.py",
         "self.raw_std[rows] = raw_positive(1.0)",
         "pass",
-        ("tests/estimators/test_missing.py::test_a_row_without_any_entry_is_at_the_prior_from_the_first_step",),
+        ("tests/estimators/test_missing_entries.py::test_a_row_without_any_entry_is_at_the_prior_from_the_first_step",),
     ),
     Mutation(
         "lower Gram: three stripes for an odd number of features",

@@ -8,11 +8,15 @@ from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError, ViewErr
 from mvlvm.estimators import base
 
 QUICK = {"max_iter": 15, "tol": 0.0, "n_points": 10}
+UNTRAINED = {
+    "max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "n_mixtures": 1, "n_draws_predict": 1,
+    "dtype": "float64",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("estimator", [NGMVLVM, MVARFLVM])
 @pytest.mark.parametrize("dtype", ["auto", "float64"])
-def test_the_same_seed_gives_bitwise_the_same_fit_and_another_seed_does_not(small_curve, estimator, dtype):
+def test_equal_seeds_give_bit_identical_fits_and_different_seeds_do_not(small_curve, estimator, dtype):
     first, second, other = (
         estimator(random_state=seed, dtype=dtype, **QUICK).fit(small_curve.views) for seed in (3, 3, 4)
     )
@@ -22,31 +26,25 @@ def test_the_same_seed_gives_bitwise_the_same_fit_and_another_seed_does_not(smal
     assert np.abs(first.embedding_ - other.embedding_).max() > 0
 
 
-def test_no_global_generator_is_touched(small_curve):
+def test_global_generators_are_not_modified(small_curve):
     torch_before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
     NGMVLVM(**QUICK).fit(small_curve.views).sample(2)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
 
 
-UNTRAINED = {
-    "max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "n_mixtures": 1, "n_draws_predict": 1,
-    "dtype": "float64",
-}  # fmt: skip
-
-
 def test_random_state_reaches_the_conditioning_on_the_data(small_curve, monkeypatch):
-    """Without random initial frequencies, models of two seeds differ in the spectral points of their weights alone."""
+    """Without random initial frequencies, two seeds differ only in the spectral points drawn for the conditioning."""
     monkeypatch.setattr(defaults, "INITIAL_MU_SPREAD", 0.0)
     first, second = (
         NGMVLVM(random_state=seed, **UNTRAINED).fit(small_curve.views).reconstruct()["rbf"] for seed in (1, 2)
     )
-    # parameters differ by 1e-12 after the step; spectral points are unrelated
+    # parameters differ by 1e-12 after the step; spectral points are independent
     assert np.sqrt(np.mean((first - second) ** 2)) > 0.1 * first.std()
 
 
 def test_training_and_conditioning_have_different_random_streams(small_curve, monkeypatch):
-    """No two generators of a fit have the same seed; otherwise their draws would be the same numbers."""
+    """No two generators of a fit have the same seed; otherwise their draws would be equal."""
     generators, randn = [], torch.randn
 
     def record(*args, generator, **kwargs):
@@ -62,7 +60,7 @@ def test_training_and_conditioning_have_different_random_streams(small_curve, mo
 
 
 def test_weights_are_averaged_over_draws_of_the_latents(small_curve, monkeypatch):
-    """The error of the average, compared with that of many draws, falls as their number grows."""
+    """The error of the average, relative to the average over many draws, decreases with the number of draws."""
     monkeypatch.setattr(defaults, "INITIAL_LATENT_STD", 1.0)
     predicted = {}
     for n_draws in (1, 64, 512):
@@ -72,7 +70,7 @@ def test_weights_are_averaged_over_draws_of_the_latents(small_curve, monkeypatch
     assert 0 < many < one / 2  # an eighth is expected
 
 
-def test_training_raises_the_bound_and_says_what_it_did(fitted, small_curve):
+def test_training_increases_the_bound_and_records_its_history(fitted, small_curve):
     assert fitted.history_["elbo"][-10:].mean() > fitted.history_["elbo"][:10].mean() + 100
     assert fitted.n_iter_ == 40
     assert fitted.stop_reason_ == "max_iter"
@@ -85,13 +83,13 @@ def test_training_raises_the_bound_and_says_what_it_did(fitted, small_curve):
     assert fitted.elbo_ == pytest.approx(fitted.history_["elbo"][-1], rel=0.1)
 
 
-def test_the_stationary_estimator_is_the_ngsm_one_with_a_tied_mixture(small_curve):
-    tied = MVARFLVM(random_state=0, **QUICK).fit(small_curve.views)
-    same = NGMVLVM(kernel="sm", random_state=0, **QUICK).fit(small_curve.views)
-    np.testing.assert_array_equal(tied.embedding_, same.embedding_)
+def test_mvarflvm_equals_ngmvlvm_with_the_stationary_kernel(small_curve):
+    stationary = MVARFLVM(random_state=0, **QUICK).fit(small_curve.views)
+    with_sm_kernel = NGMVLVM(kernel="sm", random_state=0, **QUICK).fit(small_curve.views)
+    np.testing.assert_array_equal(stationary.embedding_, with_sm_kernel.embedding_)
 
 
-def test_settings_per_view_reach_their_view(small_curve):
+def test_parameters_can_be_set_per_view(small_curve):
     est = NGMVLVM(
         kernel={"rbf": "sm", "gibbs": "ngsm"}, n_mixtures={"rbf": 1, "gibbs": 3},
         scale={"rbf": None, "gibbs": "column"}, **QUICK,
@@ -102,53 +100,53 @@ def test_settings_per_view_reach_their_view(small_curve):
     assert est.scale_ == {"rbf": None, "gibbs": "column"}
 
 
-def test_a_view_of_greater_weight_is_explained_better():
+def test_a_view_with_a_larger_weight_is_explained_better():
     rng = np.random.default_rng(0)
     views = {"a": rng.normal(size=(60, 5)), "b": rng.normal(size=(60, 5))}
-    explained = [
+    fits = [
         NGMVLVM(n_components=1, view_weights=weights, max_iter=200, tol=0.0, n_points=20, random_state=0).fit(views)
         for weights in ({"a": 20.0, "b": 0.05}, {"a": 0.05, "b": 20.0})
     ]
-    assert explained[0].explained_variance_["a"] > explained[1].explained_variance_["a"] + 0.1
-    assert explained[1].explained_variance_["b"] > explained[0].explained_variance_["b"] + 0.1
+    assert fits[0].explained_variance_["a"] > fits[1].explained_variance_["a"] + 0.1
+    assert fits[1].explained_variance_["b"] > fits[0].explained_variance_["b"] + 0.1
 
 
-def test_a_heavier_divergence_pulls_the_latents_towards_the_prior(small_curve):
-    light, heavy = (
+def test_a_larger_kl_weight_shrinks_the_latents_towards_the_prior(small_curve):
+    small, large = (
         NGMVLVM(latent_kl_weight=weight, max_iter=150, tol=0.0, n_points=10, random_state=0).fit(small_curve.views)
         for weight in (0.1, 30.0)
     )
-    assert heavy.history_["latent_kl"][-1] < light.history_["latent_kl"][-1]
-    history = heavy.history_
+    assert large.history_["latent_kl"][-1] < small.history_["latent_kl"][-1]
+    history = large.history_
     np.testing.assert_allclose(history["objective"], history["reconstruction"] - 30.0 * history["latent_kl"])
     np.testing.assert_allclose(history["elbo"], history["reconstruction"] - history["latent_kl"])
 
 
-def test_latents_can_start_from_an_array(small_curve):
-    start = np.random.default_rng(0).normal(size=(60, 3))
-    est = NGMVLVM(n_components=3, init=start, max_iter=1, tol=0.0, learning_rate=1e-6).fit(small_curve.views)
-    np.testing.assert_allclose(est.embedding_, start, atol=1e-4)
+def test_latents_can_be_initialised_with_an_array(small_curve):
+    initial = np.random.default_rng(0).normal(size=(60, 3))
+    est = NGMVLVM(n_components=3, init=initial, max_iter=1, tol=0.0, learning_rate=1e-6).fit(small_curve.views)
+    np.testing.assert_allclose(est.embedding_, initial, atol=1e-4)
 
 
-def test_max_iter_while_still_rising_warns(small_curve):
+def test_reaching_max_iter_before_convergence_warns(small_curve):
     with pytest.warns(
         ConvergenceWarning, match="max_iter=200 before the bound converged to tol=1e-09: it last rose by"
     ):
         NGMVLVM(max_iter=200, tol=1e-9, n_points=5, random_state=0).fit(small_curve.views)
 
 
-def test_a_fit_too_short_to_judge_warns(small_curve):
+def test_a_fit_too_short_to_assess_convergence_warns(small_curve):
     with pytest.warns(ConvergenceWarning, match="the run was too short to tell"):
         NGMVLVM(max_iter=2, n_points=5).fit(small_curve.views)
 
 
-def test_a_flat_bound_stops_early_without_a_warning(small_curve):
+def test_training_stops_at_convergence_without_a_warning(small_curve):
     est = NGMVLVM(max_iter=1000, tol=1.0, n_points=5, random_state=0).fit(small_curve.views)
     assert est.stop_reason_ == "converged"
     assert est.n_iter_ < 1000
 
 
-def test_an_interrupt_leaves_a_usable_model_and_a_warning(small_curve, monkeypatch):
+def test_an_interrupted_fit_warns_and_keeps_a_usable_model(small_curve, monkeypatch):
     calls = iter(range(1000))
 
     def interrupted(*args, **kwargs):
@@ -164,7 +162,7 @@ def test_an_interrupt_leaves_a_usable_model_and_a_warning(small_curve, monkeypat
     assert np.isfinite(est.reconstruct()["rbf"]).all()
 
 
-def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
+def test_progress_bar_is_shown_only_if_verbose(small_curve, capsys):
     NGMVLVM(**QUICK).fit(small_curve.views)
     assert capsys.readouterr().out == ""
     NGMVLVM(verbose=1, **QUICK).fit(small_curve.views)
@@ -203,24 +201,24 @@ def test_verbose_shows_a_bar_and_silence_shows_nothing(small_curve, capsys):
     ids=str,
 )
 @pytest.mark.usefixtures("no_type_checks")
-def test_a_wrong_parameter_gets_one_clear_sentence(small_curve, parameters, message):
+def test_invalid_parameters_raise_informative_errors(small_curve, parameters, message):
     with pytest.raises(ValueError, match=message):
         NGMVLVM(**parameters).fit(small_curve.views)
 
 
-def test_a_bad_view_reaches_the_user_as_a_view_error():
+def test_invalid_views_raise_a_view_error():
     with pytest.raises(ViewError, match="same number of rows"):
         NGMVLVM().fit({"a": np.ones((4, 2)), "b": np.ones((5, 2))})
 
 
-def test_training_that_breaks_down_says_so_and_leaves_the_estimator_unfitted(small_curve):
+def test_divergent_training_raises_an_error_and_leaves_the_estimator_unfitted(small_curve):
     est = NGMVLVM(learning_rate=1e6, max_iter=300, n_points=5, random_state=0)
     with pytest.raises(NumericalError, match="learning_rate"):
         est.fit(small_curve.views)
     assert "embedding_" not in vars(est)
 
 
-def test_a_dataframe_gives_feature_names_and_takes_them_back():
+def test_feature_names_of_a_dataframe_are_stored_and_returned():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("wxyz"))
     est = NGMVLVM(**QUICK).fit(frame)
     assert list(est.feature_names_in_) == list("wxyz")
@@ -228,6 +226,6 @@ def test_a_dataframe_gives_feature_names_and_takes_them_back():
     assert list(est.reconstruct().columns) == list("wxyz")
 
 
-def test_base_is_abstract():
+def test_base_class_is_abstract():
     with pytest.raises(TypeError, match="abstract"):
         base.AbstractMultiViewLVM()

@@ -11,34 +11,50 @@ from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.training.history import History
 
 QUICK = {"max_iter": 5, "tol": 0.0, "n_points": 5, "random_state": 0}
-STILL = QUICK | {"max_iter": 1, "learning_rate": 1e-6}
-KINDS = ("pca", "spectral", "neighbors")
+UNTRAINED = QUICK | {"max_iter": 1, "learning_rate": 1e-6}
+INITIALISATIONS = ("pca", "spectral", "neighbors")
 
 
 @pytest.fixture(scope="module")
 def clusters():
-    """Clusters that a plane cannot keep apart, in two views."""
+    """Return two views of clusters that overlap in every plane."""
     rng = np.random.default_rng(0)
     Y = np.repeat(2 * rng.normal(size=(15, 20)), 8, axis=0) + rng.normal(size=(120, 20))
     return {"a": Y[:, :12], "b": Y[:, 12:]}
 
 
+@pytest.fixture
+def trials(monkeypatch):
+    """Record the initial latents and the history of every trial."""
+    recorded = []
+    original = initialization.train_model
+
+    def record(model, *rest):
+        initial = model.latent.mean.detach().clone()
+        state = original(model, *rest)
+        recorded.append((initial, state.history))
+        return state
+
+    monkeypatch.setattr(initialization, "train_model", record)
+    return recorded
+
+
 @pytest.mark.parametrize("estimator", [NGMVLVM, MVARFLVM])
 @pytest.mark.parametrize("init", ["spectral", "neighbors"])
-def test_latents_start_at_unit_variance_and_the_same_place_again(clusters, estimator, init):
-    first, again = (estimator(init=init, n_components=3, **STILL).fit(clusters) for _ in range(2))
+def test_initial_latents_have_unit_variance_and_are_reproducible(clusters, estimator, init):
+    first, again = (estimator(init=init, n_components=3, **UNTRAINED).fit(clusters) for _ in range(2))
     np.testing.assert_allclose(first.embedding_.var(axis=0), 1, rtol=1e-3)
     np.testing.assert_array_equal(first.embedding_, again.embedding_)
     assert first.init_ == init
 
 
-def test_fits_say_where_they_started(clusters, fitted):
+def test_fitted_estimators_report_their_initialisation(clusters, fitted):
     assert fitted.init_ == "pca"
     assert NGMVLVM(init=np.random.default_rng(0).normal(size=(120, 2)), **QUICK).fit(clusters).init_ == "array"
 
 
 @pytest.mark.parametrize("init", ["spectral", "neighbors", "auto"])
-def test_a_start_leaves_room_for_gaps_private_dimensions_and_rows_of_no_weight(clusters, init):
+def test_initialisation_supports_missing_entries_private_dimensions_and_zero_sample_weights(clusters, init):
     views = {name: Y.copy() for name, Y in clusters.items()}
     views["a"][3, 2], views["b"][7:9] = np.nan, np.nan
     weight = np.ones(120)
@@ -50,7 +66,7 @@ def test_a_start_leaves_room_for_gaps_private_dimensions_and_rows_of_no_weight(c
 
 
 @pytest.mark.parametrize("init", ["spectral", "neighbors", "auto"])
-def test_counts_and_labels_have_a_start(init):
+def test_initialisation_supports_counts_and_labels(init):
     rng = np.random.default_rng(0)
     kind = np.repeat(["low", "high"], 20)
     counts = rng.poisson(np.where(kind == "low", 2.0, 9.0)[:, None] * np.ones(6))
@@ -60,59 +76,43 @@ def test_counts_and_labels_have_a_start(init):
 
 
 @pytest.mark.parametrize("init", ["spectral", "neighbors"])
-def test_few_rows_will_do(init):
+def test_initialisation_supports_few_rows(init):
     est = NGMVLVM(init=init, **QUICK).fit(np.random.default_rng(0).normal(size=(4, 6)))
     assert np.isfinite(est.embedding_).all()
 
 
-@pytest.fixture
-def tried(monkeypatch):
-    """Note the mean bound at the end of every trial and of the training after them."""
-    seen = []
-    original = initialization.train_model
-
-    def noted(model, *rest):
-        start = model.latent.mean.detach().clone()
-        state = original(model, *rest)
-        seen.append((start, state.history))
-        return state
-
-    monkeypatch.setattr(initialization, "train_model", noted)
-    return seen
-
-
-def test_the_initialisation_with_the_best_bound_is_chosen(clusters, tried, monkeypatch):
+def test_the_initialisation_with_the_best_bound_is_chosen(clusters, trials, monkeypatch):
     monkeypatch.setattr(initialization, "TRIAL_STEPS", 30)
     est = NGMVLVM(init="auto", **QUICK | {"max_iter": 50}).fit(clusters)
-    bounds = [np.mean(history.bound[-20:]) for _, history in tried]
-    assert [len(history.bound) for _, history in tried] == [30, 30, 30]
-    assert est.init_ == KINDS[int(np.argmax(bounds))] == "neighbors"
-    starts = [NGMVLVM(init=kind, **STILL).fit(clusters).embedding_ for kind in KINDS]
-    for (start, _), expected in zip(tried, starts, strict=True):
-        np.testing.assert_allclose(start, expected, atol=1e-5)
+    bounds = [np.mean(history.bound[-20:]) for _, history in trials]
+    assert [len(history.bound) for _, history in trials] == [30, 30, 30]
+    assert est.init_ == INITIALISATIONS[int(np.argmax(bounds))] == "neighbors"
+    expected_latents = [NGMVLVM(init=init, **UNTRAINED).fit(clusters).embedding_ for init in INITIALISATIONS]
+    for (initial, _), expected in zip(trials, expected_latents, strict=True):
+        np.testing.assert_allclose(initial, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("winner", KINDS)
+@pytest.mark.parametrize("winner", INITIALISATIONS)
 def test_whichever_initialisation_has_the_best_bound_is_chosen(clusters, monkeypatch, winner):
-    # the first steps of a trial do not count: all starts but the winner begin high
-    courses = iter([1e6] * 30 + [-1.0] * 20 if kind != winner else [-1e6] * 30 + [-0.5] * 20 for kind in KINDS)
-    monkeypatch.setattr(initialization, "train_model", lambda *_: SimpleNamespace(history=History(bound=next(courses))))
+    # the first steps of a trial do not count: there, all initialisations except the winner have high bounds
+    bounds = iter([1e6] * 30 + [-1.0] * 20 if init != winner else [-1e6] * 30 + [-0.5] * 20 for init in INITIALISATIONS)
+    monkeypatch.setattr(initialization, "train_model", lambda *_: SimpleNamespace(history=History(bound=next(bounds))))
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == winner
 
 
-def test_a_fit_with_a_chosen_initialisation_equals_the_fit_with_this_initialisation(clusters):
+def test_a_fit_with_a_chosen_initialisation_equals_the_fit_with_that_initialisation(clusters):
     chosen = NGMVLVM(init="auto", **QUICK).fit(clusters)
-    named = NGMVLVM(init=chosen.init_, **QUICK).fit(clusters)
-    np.testing.assert_array_equal(chosen.embedding_, named.embedding_)
-    np.testing.assert_array_equal(chosen.history_["elbo"], named.history_["elbo"])
+    explicit = NGMVLVM(init=chosen.init_, **QUICK).fit(clusters)
+    np.testing.assert_array_equal(chosen.embedding_, explicit.embedding_)
+    np.testing.assert_array_equal(chosen.history_["elbo"], explicit.history_["elbo"])
     assert chosen.n_iter_ == QUICK["max_iter"]
 
 
-def test_imputed_entries_are_not_carried_from_trial_to_trial(clusters):
+def test_imputed_entries_of_one_trial_do_not_influence_the_next(clusters):
     views = {"a": np.where(np.random.default_rng(0).random((120, 12)) < 0.1, np.nan, clusters["a"])}
     chosen = NGMVLVM(init="auto", **QUICK).fit(views)
-    named = NGMVLVM(init=chosen.init_, **QUICK).fit(views)
-    np.testing.assert_array_equal(chosen.embedding_, named.embedding_)
+    explicit = NGMVLVM(init=chosen.init_, **QUICK).fit(views)
+    np.testing.assert_array_equal(chosen.embedding_, explicit.embedding_)
 
 
 def test_verbose_prints_which_initialisation_was_chosen_and_why(clusters, capsys):
@@ -142,38 +142,38 @@ def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkey
     original = initialization.train_model
     outcomes = iter([True, True, False])
 
-    def sometimes(*args):
+    def fail_twice(*args):
         if next(outcomes):
             raise NumericalError("broken for a test")
         return original(*args)
 
-    monkeypatch.setattr(initialization, "train_model", sometimes)
+    monkeypatch.setattr(initialization, "train_model", fail_twice)
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == "neighbors"
 
 
 @pytest.mark.parametrize("init", ["umap", "PCA", None])
-def test_an_unknown_start_is_answered_with_the_known_ones(clusters, init):
+def test_an_unknown_initialisation_raises_an_error_that_lists_the_known_ones(clusters, init):
     message = r"init must be 'pca', 'spectral', 'neighbors', 'auto' or an array of shape \(120, 2\). Got "
     with pytest.raises(ValueError, match=message + repr(init)):
         NGMVLVM(init=init, **QUICK).fit(clusters)
 
 
-def test_a_saved_model_knows_its_start(clusters, tmp_path):
+def test_initialisation_is_saved(clusters, tmp_path):
     est = NGMVLVM(init="auto", **QUICK).fit(clusters)
     est.save(tmp_path / "model.safetensors")
     loaded = mvlvm.load(tmp_path / "model.safetensors")
     assert (loaded.init, loaded.init_) == ("auto", est.init_)
 
 
-def test_no_global_generator_is_touched(clusters):
+def test_global_generators_are_not_modified(clusters):
     torch_before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()
     NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
 
 
-def test_counts_are_initialised_by_components_of_their_logarithms():
-    """Latents of counts begin at the principal components of log(1 + Y), of unit variance."""
+def test_counts_are_initialised_at_principal_components_of_their_logarithms():
+    """Latents of counts are initialised at the principal components of log(1 + Y), scaled to unit variance."""
     rng = np.random.default_rng(0)
     Y = rng.poisson(np.exp(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + 1.0)).astype(float)
     settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "dtype": "float64"}

@@ -38,6 +38,14 @@ if ask == "predictions":
     est.sample(N)
 print(json.dumps({"peak": memory("VmHWM") - before, "estimated": estimated}))
 """
+ANSWERS = {
+    "reconstruct": lambda est, new: est.reconstruct(return_std=True),
+    "means": lambda est, new: est.reconstruct(),
+    "sample": lambda est, new: est.sample(100, random_state=3),
+    "predict": lambda est, new: est.predict({"a": new["a"]}, target="b", return_std=True),
+    "score": lambda est, new: (est.score(new), est.score(new, target="b")),
+    "impute": lambda est, new: est.impute(new, return_std=True),
+}
 
 
 def measure(N, M, dtype, ask="nothing"):
@@ -46,6 +54,31 @@ def measure(N, M, dtype, ask="nothing"):
         env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return json.loads(process.stdout)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(150, 2))
+    views = {"a": np.tanh(Z @ rng.normal(size=(2, 6))), "b": np.sin(Z @ rng.normal(size=(2, 4)))}
+    return {name: Y + 0.1 * rng.normal(size=Y.shape) for name, Y in views.items()}
+
+
+def quick_fit(views, weight=None):
+    est = NGMVLVM(max_iter=30, tol=0.0, n_points=5, random_state=0, dtype="float64")
+    return est.fit(views, sample_weight=weight)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return quick_fit(data)
+
+
+def flat(answer):
+    """All numbers of an answer side by side."""
+    if isinstance(answer, dict):
+        answer = tuple(answer.values())
+    return np.concatenate([flat(part) for part in answer]) if isinstance(answer, tuple) else np.ravel(answer)
 
 
 @measured
@@ -95,41 +128,6 @@ def test_verbose_two_says_it_before_a_fit(verbose, said, capsys):
     Y = np.random.default_rng(0).normal(size=(20, 4))
     NGMVLVM(max_iter=1, tol=0.0, verbose=verbose).fit(Y)
     assert ("fit needs about" in capsys.readouterr().out) is said
-
-
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    Z = rng.normal(size=(150, 2))
-    views = {"a": np.tanh(Z @ rng.normal(size=(2, 6))), "b": np.sin(Z @ rng.normal(size=(2, 4)))}
-    return {name: Y + 0.1 * rng.normal(size=Y.shape) for name, Y in views.items()}
-
-
-def quick_fit(views, weight=None):
-    est = NGMVLVM(max_iter=30, tol=0.0, n_points=5, random_state=0, dtype="float64")
-    return est.fit(views, sample_weight=weight)
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return quick_fit(data)
-
-
-ANSWERS = {
-    "reconstruct": lambda est, new: est.reconstruct(return_std=True),
-    "means": lambda est, new: est.reconstruct(),
-    "sample": lambda est, new: est.sample(100, random_state=3),
-    "predict": lambda est, new: est.predict({"a": new["a"]}, target="b", return_std=True),
-    "score": lambda est, new: (est.score(new), est.score(new, target="b")),
-    "impute": lambda est, new: est.impute(new, return_std=True),
-}
-
-
-def flat(answer):
-    """All numbers of an answer side by side."""
-    if isinstance(answer, dict):
-        answer = tuple(answer.values())
-    return np.concatenate([flat(part) for part in answer]) if isinstance(answer, tuple) else np.ravel(answer)
 
 
 @pytest.mark.parametrize("ask", ANSWERS)

@@ -59,6 +59,29 @@ def framed(frames):
     )
 
 
+def with_gaps(views, share, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in views.items()}
+
+
+def torch_column(values):
+    import torch
+
+    return torch.as_tensor(values)[:, None].double()
+
+
+def message(call, *args, **keywords):
+    with pytest.raises((ViewError, ValueError)) as caught:
+        call(*args, **keywords)
+    return str(caught.value)
+
+
+def silent(call, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViewWarning)
+        return call(*args)
+
+
 def test_new_rows_lie_where_a_map_of_the_training_rows_puts_them(curve, est):
     """The latent is found up to a map, which neighbours show: it must serve training rows and new ones alike."""
     placed = est.transform(rows(curve, NEW))
@@ -101,11 +124,6 @@ def test_neither_the_order_of_rows_nor_the_batch_matters(curve, est, monkeypatch
     apart = est.transform(shuffled), est.predict(shuffled)["b"], est.impute(shuffled)["a"]
     for one, other in zip(together, apart, strict=True):
         np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-6)
-
-
-def with_gaps(views, share, seed=0):
-    rng = np.random.default_rng(seed)
-    return {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in views.items()}
 
 
 def test_a_model_is_not_lost_to_impatience_after_training(curve, monkeypatch):
@@ -239,12 +257,6 @@ def test_the_score_is_the_density_of_a_mixture_that_a_grid_gives_too(curve):
     assert est.score(views) == pytest.approx(expected, abs=0.02)  # modes are taken for normal, and two of them at most
 
 
-def torch_column(values):
-    import torch
-
-    return torch.as_tensor(values)[:, None].double()
-
-
 def test_the_score_is_in_the_units_of_the_data(curve):
     one, other = (
         NGMVLVM(max_iter=20, tol=0.0, n_points=10, random_state=0).fit({"a": factor * curve[1]["a"][:100]})
@@ -345,12 +357,6 @@ def test_columns_that_training_never_saw_stay_empty_and_are_named(curve):
     assert not filled["a"].drop(columns="3").isna().any().any()
 
 
-def message(call, *args, **keywords):
-    with pytest.raises((ViewError, ValueError)) as caught:
-        call(*args, **keywords)
-    return str(caught.value)
-
-
 def test_every_mistake_gets_a_sentence(curve, est, frames, framed):
     A, B = (Y[NEW] for Y in curve[1].values())
     assert "no view 'c' in training. The model's views are 'a', 'b'" in message(est.transform, {"a": A, "c": B})
@@ -376,12 +382,6 @@ def test_switches_are_true_or_false(curve, est):
     views = {"a": curve[1]["a"][NEW]}
     assert "return_std must be True or False. Got 'yes'" in message(est.transform, views, return_std="yes")
     assert "include_noise must be True or False. Got 2" in message(est.predict, views, include_noise=2)
-
-
-def silent(call, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViewWarning)
-        return call(*args)
 
 
 @pytest.mark.parametrize("method", ["transform", "predict", "impute", "score"])

@@ -15,6 +15,23 @@ from mvlvm import MVARFLVM, NGMVLVM, ModelFileError
 from mvlvm.estimators import serialization
 from mvlvm.inference.tempering import Tempering
 
+DAMAGE = {
+    "a missing array": lambda header, arrays: arrays.pop("view.0.mean"),
+    "a missing weight": lambda header, arrays: arrays.pop("model.latent.mean"),
+    "a missing entry": lambda header, arrays: header.pop("layout"),
+    "no views": lambda header, arrays: header.update(views=[]),
+    "an unknown parameter": lambda header, arrays: header["parameters"].update(colour="red"),
+    "another shape": lambda header, arrays: arrays.update({"view.0.draw.0.mean": np.zeros((3, 3))}),
+    "a value that is not finite": lambda header, arrays: arrays["model.latent.mean"].fill(np.nan),
+}
+
+
+@pytest.fixture
+def parts(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        return json.loads(file.metadata()["mvlvm"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
 
 def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
     path = tmp_path / "with space" / "model.safetensors"
@@ -105,24 +122,6 @@ def test_a_model_of_another_format_is_refused_with_both_versions(step, advice, f
     expected = rf"saved by mvlvm 9\.9 in format {version}; this version.*reads format 4\. {advice}"
     with pytest.raises(ModelFileError, match=expected):
         mvlvm.load(tmp_path / "other")
-
-
-@pytest.fixture
-def parts(fitted, tmp_path):
-    fitted.save(tmp_path / "m")
-    with safe_open(tmp_path / "m", framework="numpy") as file:
-        return json.loads(file.metadata()["mvlvm"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-
-
-DAMAGE = {
-    "a missing array": lambda header, arrays: arrays.pop("view.0.mean"),
-    "a missing weight": lambda header, arrays: arrays.pop("model.latent.mean"),
-    "a missing entry": lambda header, arrays: header.pop("layout"),
-    "no views": lambda header, arrays: header.update(views=[]),
-    "an unknown parameter": lambda header, arrays: header["parameters"].update(colour="red"),
-    "another shape": lambda header, arrays: arrays.update({"view.0.draw.0.mean": np.zeros((3, 3))}),
-    "a value that is not finite": lambda header, arrays: arrays["model.latent.mean"].fill(np.nan),
-}
 
 
 @pytest.mark.usefixtures("no_type_checks")

@@ -1,4 +1,4 @@
-"""Log evidences of single views, with their states kept where a test can see them."""
+"""Log evidences of single views, and the states that they return."""
 
 import torch
 
@@ -10,7 +10,7 @@ def initial_state(view, data, *, dtype=torch.float64):
 
 
 def evaluate(view, data, X, generator, *, state=None, n_steps=1):
-    """The log evidence and the state after some steps, each from the state of the one before."""
+    """Return the log evidence and the state after `n_steps` evaluations, each from the previous state."""
     state = initial_state(view, data, dtype=X.dtype) if state is None else state
     for _ in range(n_steps):
         value, state = view.log_evidence(data, state, X, generator)
@@ -18,7 +18,7 @@ def evaluate(view, data, X, generator, *, state=None, n_steps=1):
 
 
 def log_evidence(view, Y, X, generator, sample_weight=None):
-    """The log evidence of an array with NaN for missing entries, from the initial state."""
+    """Return the log evidence of an array with NaN for missing entries, from the initial state."""
     return evaluate(view, ViewData.from_array(Y, sample_weight), X, generator)[0]
 
 

@@ -1,4 +1,4 @@
-"""A mixture whose spectral points are given, and which remembers the latents it was asked about."""
+"""A mixture with fixed spectral points that records the latents at which its features are evaluated."""
 
 from dataclasses import dataclass, field
 
@@ -10,11 +10,11 @@ from tests.mixtures import draw_points, random_mixture
 
 
 @dataclass(frozen=True)
-class RememberingMap(FeatureMap):
-    asked: list = field(default_factory=list)
+class RecordingMap(FeatureMap):
+    evaluated_at: list = field(default_factory=list)
 
     def __call__(self, X):
-        self.asked.append(X)
+        self.evaluated_at.append(X)
         return super().__call__(X)
 
 
@@ -22,7 +22,7 @@ class FixedMixture(AbstractMixture):
     def __init__(self, density, points):
         super().__init__(points.w1.shape[-1])
         self.fixed_density = density
-        self.map = RememberingMap(points, density.alpha)
+        self.map = RecordingMap(points, density.alpha)
 
     def density(self):
         return self.fixed_density
@@ -35,7 +35,7 @@ class FixedMixture(AbstractMixture):
 
 
 def fixed_view(generator, *, name="view", D=2, n_points=4, noise_variance=0.3):
-    """A view in float64 that always has the same F = 4 n_points features."""
+    """Return a view in float64 whose F = 4 n_points features are always the same."""
     density = random_mixture(2, D, generator)
     mixture = FixedMixture(density, draw_points(density, n_points, generator))
     return FeatureView(name, mixture, n_points=n_points, noise_variance=noise_variance).to(torch.float64)

@@ -25,12 +25,13 @@ def test_bound_and_gradient_agree_on_cpu_and_gpu(problem, share):
     model, Ys = problem
     bounds, gradients = [], []
     for device in ("cpu", "cuda"):
-        there = copy.deepcopy(model).to(device)
+        on_device = copy.deepcopy(model).to(device)
         data = [ViewData.from_array(Y.to(device)) for Y in Ys]
-        states = there.refresh(data, there.init_states(data, max_energy_share=share), 0)
-        value = there.elbo(data, states, torch.Generator().manual_seed(3))[0].value  # draws of the CPU for both
+        states = on_device.refresh(data, on_device.init_states(data, max_energy_share=share), 0)
+        # a generator of the CPU, so that both devices use the same draws
+        value = on_device.elbo(data, states, torch.Generator().manual_seed(3))[0].value
         value.backward()
         bounds.append(value.item())
-        gradients.append(torch.cat([p.grad.flatten().cpu().double() for p in there.parameters()]))
+        gradients.append(torch.cat([p.grad.flatten().cpu().double() for p in on_device.parameters()]))
     assert bounds[1] == pytest.approx(bounds[0], rel=1e-4)
     assert torch.linalg.vector_norm(gradients[1] - gradients[0]) < 0.02 * torch.linalg.vector_norm(gradients[0])

@@ -17,47 +17,47 @@ def test_draws_have_the_mean_and_variance_of_the_posterior(generator):
     assert_mean((draws - latent.mean.detach()).square(), latent.std**2)
 
 
-def test_posterior_starts_where_it_was_told_to(generator):
-    start = normal((3, 2), generator)
-    latent = GaussianLatent(start, 0.4)
-    assert torch.equal(latent.mean, start)
+def test_posterior_is_initialised_at_the_given_latents(generator):
+    initial = normal((3, 2), generator)
+    latent = GaussianLatent(initial, 0.4)
+    assert torch.equal(latent.mean, initial)
     torch.testing.assert_close(latent.std, torch.full((3, 2), 0.4).double(), rtol=1e-6, atol=0.0)
 
 
-def test_training_the_mean_leaves_the_start_alone(generator):
-    start = normal((3, 2), generator)
-    before = start.clone()
-    latent = GaussianLatent(start, 0.4)
+def test_training_the_mean_does_not_modify_the_initial_latents(generator):
+    initial = normal((3, 2), generator)
+    before = initial.clone()
+    latent = GaussianLatent(initial, 0.4)
     with torch.no_grad():
         latent.mean.zero_()
-    assert torch.equal(start, before)
+    assert torch.equal(initial, before)
 
 
-def test_draws_are_differentiable_by_mean_and_deviation(generator):
+def test_draws_are_differentiable_with_respect_to_mean_and_standard_deviation(generator):
     latent = make_latent(generator)
     X = latent.sample(generator)
-    by_mean, by_raw_std = torch.autograd.grad(X.sum(), [latent.mean, latent.raw_std])
+    grad_mean, grad_raw_std = torch.autograd.grad(X.sum(), [latent.mean, latent.raw_std])
     eps = (X - latent.mean) / latent.std
-    assert torch.equal(by_mean, torch.ones_like(by_mean))
-    torch.testing.assert_close(by_raw_std, eps * torch.sigmoid(latent.raw_std), rtol=1e-10, atol=0.0)
+    assert torch.equal(grad_mean, torch.ones_like(grad_mean))
+    torch.testing.assert_close(grad_raw_std, eps * torch.sigmoid(latent.raw_std), rtol=1e-10, atol=0.0)
 
 
-def test_divergence_is_that_of_the_posterior_from_the_prior(generator):
+def test_kl_divergence_from_the_prior_matches_its_definition(generator):
     latent = make_latent(generator)
     expected = diagonal_normal_kl(latent.mean.detach().numpy(), latent.std.detach().numpy())
     torch.testing.assert_close(latent.kl().item(), expected, rtol=1e-12, atol=0.0)
 
 
-def test_rows_by_themselves_are_what_they_were_among_all(generator):
+def test_subset_keeps_the_posterior_and_weights_of_its_rows(generator):
     latent = make_latent(generator)
     with torch.no_grad():
         latent.raw_std.add_(normal(latent.raw_std.shape, generator))
     latent.set_sample_weight(torch.arange(len(latent.mean)).double())
     rows = torch.tensor([2, 0])
-    part = latent.subset(rows)
-    assert torch.equal(part.mean, latent.mean[rows])
-    assert torch.equal(part.std, latent.std[rows])
-    assert torch.equal(part.sample_weight, torch.tensor([2.0, 0.0]).double())
+    subset = latent.subset(rows)
+    assert torch.equal(subset.mean, latent.mean[rows])
+    assert torch.equal(subset.std, latent.std[rows])
+    assert torch.equal(subset.sample_weight, torch.tensor([2.0, 0.0]).double())
     with torch.no_grad():
-        part.mean.zero_()
+        subset.mean.zero_()
     assert (latent.mean[rows] != 0).all()

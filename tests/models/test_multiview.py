@@ -13,6 +13,7 @@ from tests.models.evidence import evaluate
 from tests.models.fixed_features import fixed_view
 
 WIDTHS = (3, 5)
+DIMENSIONS = Dimensions(2, {"rna": 1, "image": 2})
 
 
 def fixed_model(generator, n_views=2):
@@ -20,7 +21,7 @@ def fixed_model(generator, n_views=2):
     return MultiViewLVM(GaussianLatent(normal((15, 2), generator), 0.5), views)
 
 
-def drawing_model(generator):
+def random_feature_model(generator):
     views = [
         FeatureView(f"view {i}", SpectralMixture(2, 2, generator), n_points=5, noise_variance=0.1) for i in range(2)
     ]
@@ -42,10 +43,10 @@ def seeded(seed=5):
 def test_all_views_share_one_draw_of_the_latent(generator):
     model = fixed_model(generator, n_views=3)
     elbo(model, random_views(generator, (2, 3, 4)), generator, n_draws=2)
-    first, *others = [view.mixture.map.asked for view in model.feature_views]
+    first, *others = [view.mixture.map.evaluated_at for view in model.feature_views]
     assert len(first) == 2
     assert not torch.equal(first[0], first[1])
-    assert all(X is shared for asked in others for X, shared in zip(asked, first, strict=True))
+    assert all(X is shared for latents in others for X, shared in zip(latents, first, strict=True))
 
 
 def test_identical_views_have_identical_evidence(generator):
@@ -56,7 +57,7 @@ def test_identical_views_have_identical_evidence(generator):
     assert one == other
 
 
-def test_bound_is_the_sum_of_the_views_evidences_minus_the_divergence(generator):
+def test_bound_is_the_sum_of_the_evidences_minus_the_kl_divergence(generator):
     model, Ys = fixed_model(generator), random_views(generator)
     bound = elbo(model, Ys, seeded())
     X = model.latent.sample(seeded())
@@ -65,8 +66,8 @@ def test_bound_is_the_sum_of_the_views_evidences_minus_the_divergence(generator)
     torch.testing.assert_close(bound.value, sum(evidences) - model.latent.kl(), rtol=1e-12, atol=0.0)
 
 
-def test_several_draws_are_averaged(generator):
-    model, Ys = drawing_model(generator), random_views(generator)
+def test_bound_is_averaged_over_draws(generator):
+    model, Ys = random_feature_model(generator), random_views(generator)
     together, one_by_one = seeded(), seeded()
     averaged = elbo(model, Ys, together, n_draws=3)
     singles = [elbo(model, Ys, one_by_one).reconstruction for _ in range(3)]
@@ -75,19 +76,19 @@ def test_several_draws_are_averaged(generator):
 
 
 def test_a_detached_view_learns_without_influencing_the_latents(generator):
-    model, data = drawing_model(generator), random_views(generator)
+    model, data = random_feature_model(generator), random_views(generator)
     elbo(model, data, generator, detached={"view 1"}).reconstruction[1].backward()
     assert model.latent.mean.grad.abs().max() == 0
     assert model.feature_views[1].mixture.mu1.grad.abs().max() > 0
 
 
-def test_every_parameter_is_moved_by_the_bound(generator):
-    model, Ys = drawing_model(generator), random_views(generator)
+def test_bound_has_a_gradient_with_respect_to_every_parameter(generator):
+    model, Ys = random_feature_model(generator), random_views(generator)
     elbo(model, Ys, generator).value.backward()
     assert all(parameter.grad.abs().min() > 0 for parameter in model.parameters())
 
 
-def test_more_arrays_than_views_are_refused(generator):
+def test_more_arrays_than_views_are_rejected(generator):
     with pytest.raises(ValueError, match="zip"):
         elbo(fixed_model(generator), random_views(generator, (2, 3, 4)), generator)
 
@@ -102,26 +103,23 @@ def test_numerical_failure_names_the_view(generator):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_model_has_the_requested_parts_in_the_precision_of_the_initial_latents(dtype, generator):
-    start = normal((6, 3), generator).to(dtype)
+    initial = normal((6, 3), generator).to(dtype)
     model = build_model(
-        start, {"rna": ViewPlan("ngsm", 2), "protein": ViewPlan("sm", 4)}, n_points=7, generator=generator
+        initial, {"rna": ViewPlan("ngsm", 2), "protein": ViewPlan("sm", 4)}, n_points=7, generator=generator
     )
-    asked = [
+    parts = [
         (view.name, kernel_name(view.mixture), len(view.mixture.density().alpha), view.n_points)
         for view in model.feature_views
     ]
-    assert asked == [("rna", "ngsm", 2, 7), ("protein", "sm", 4, 7)]
+    assert parts == [("rna", "ngsm", 2, 7), ("protein", "sm", 4, 7)]
     assert {parameter.dtype for parameter in model.parameters()} == {dtype}
-    assert torch.equal(model.latent.mean, start)
+    assert torch.equal(model.latent.mean, initial)
 
 
-def test_initial_noise_and_standard_deviation_are_the_documented_ones(generator):
+def test_initial_noise_variance_and_latent_std_are_the_defaults(generator):
     model = build_model(normal((6, 3), generator), {"rna": ViewPlan("ngsm", 2)}, n_points=7, generator=generator)
     assert model.feature_views[0].noise_variance.item() == pytest.approx(defaults.INITIAL_NOISE_VARIANCE, rel=1e-6)
     assert model.latent.std.max().item() == pytest.approx(defaults.INITIAL_LATENT_STD, rel=1e-6)
-
-
-DIMENSIONS = Dimensions(2, {"rna": 1, "image": 2})
 
 
 def test_shared_dimensions_come_before_private_ones():
@@ -133,7 +131,7 @@ def test_shared_dimensions_come_before_private_ones():
 
 
 @torch.no_grad()
-def test_features_of_a_view_are_constant_along_dimensions_that_it_does_not_use(generator):
+def test_features_of_a_view_are_constant_along_unused_dimensions(generator):
     mixtures = {"rna": ViewPlan("ngsm", 2), "image": ViewPlan("sm", 3), "text": ViewPlan("ngsm", 1)}
     model = build_model(normal((6, 5), generator), mixtures, n_points=4, generator=generator, dimensions=DIMENSIONS)
     X = normal((6, 5), generator)

@@ -23,14 +23,14 @@ def test_drawn_features_estimate_the_kernel_of_the_density(make, kernel, generat
 
 
 @pytest.mark.parametrize(("make", "kernel"), CASES)
-def test_every_parameter_moves_the_features(make, kernel, generator):
+def test_features_have_a_gradient_with_respect_to_every_parameter(make, kernel, generator):
     mixture = make(2, 2, generator)
     Phi = mixture(5, generator)(torch.randn(4, 2, generator=generator))
     gradients = torch.autograd.grad((Phi @ Phi.T).square().sum(), list(mixture.parameters()))
     assert all(gradient.abs().min() > 0 for gradient in gradients)
 
 
-def test_mixture_starts_at_the_documented_density(generator):
+def test_initial_density_is_the_documented_one(generator):
     density = SpectralMixture(4, 3, generator).density()
     torch.testing.assert_close(density.alpha, torch.full((4,), 1 / 4))
     torch.testing.assert_close(density.sigma1, torch.full((4, 3), math.sqrt(2 / 3)))
@@ -41,14 +41,14 @@ def test_mixture_starts_at_the_documented_density(generator):
 @pytest.mark.parametrize(("D", "sigma"), [(1, 1.0), (2, 1.0), (8, 0.5), (50, 0.2)])
 @pytest.mark.parametrize("make", [SpectralMixture, TiedSpectralMixture])
 def test_initial_densities_are_narrower_in_higher_dimensions(make, D, sigma, generator):
-    # rows are sqrt(2 D) apart, so their features are as similar as in two dimensions
+    # rows are about sqrt(2 D) apart; narrower densities keep features as similar as in two dimensions
     density = make(2, D, generator).density()
-    deviations = density.sigma1 if make is SpectralMixture else density.sigma
-    torch.testing.assert_close(deviations, torch.full((2, D), sigma))
+    standard_deviations = density.sigma1 if make is SpectralMixture else density.sigma
+    torch.testing.assert_close(standard_deviations, torch.full((2, D), sigma))
 
 
 @pytest.mark.parametrize("make", [SpectralMixture, TiedSpectralMixture])
-def test_frequencies_are_zero_in_dimensions_that_are_not_used(make, generator):
+def test_frequencies_are_zero_in_unused_dimensions(make, generator):
     mixture = make(2, 3, generator)
     mixture.use(torch.tensor([True, False, True]))
     points = mixture(5, generator).points
@@ -72,7 +72,7 @@ def test_kernel_name_is_the_value_of_the_parameter(name, generator):
     assert kernel_name(MIXTURES[name](2, 2, generator)) == name
 
 
-def test_map_gives_the_printed_features_of_its_points(generator):
+def test_feature_map_computes_the_printed_features(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     points = draw_points(density, 6, generator)
     Phi = FeatureMap(points, density.alpha)(X)
@@ -80,7 +80,7 @@ def test_map_gives_the_printed_features_of_its_points(generator):
     torch.testing.assert_close(Phi @ Phi.T, torch.as_tensor(printed @ printed.T), rtol=0.0, atol=1e-12)
 
 
-def test_expectation_is_the_mean_of_the_map_over_latents(generator):
+def test_expectation_is_the_mean_of_the_features_over_latents(generator):
     density = random_mixture(2, 2, generator)
     features = FeatureMap(draw_points(density, 6, generator), density.alpha)
     mean, std = normal((5, 2), generator), torch.full((5, 2), 0.5, dtype=torch.float64)
@@ -88,16 +88,16 @@ def test_expectation_is_the_mean_of_the_map_over_latents(generator):
     assert_mean(draws, features.expectation(mean, std))
 
 
-def test_slopes_are_those_of_automatic_differentiation(generator):
+def test_jacobian_matches_automatic_differentiation(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     features = FeatureMap(draw_points(density, 6, generator), density.alpha)
     expected = torch.autograd.functional.jacobian(lambda Z: features(Z).sum(dim=0), X).permute(2, 1, 0)
-    Phi, slopes = features.with_jacobian(X)
+    Phi, jacobian = features.with_jacobian(X)
     torch.testing.assert_close(Phi, features(X), rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(slopes, expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(jacobian, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_doubled_map_is_the_same_map_of_latents_in_double(generator):
+def test_feature_map_in_float64_has_the_same_frequencies(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     points = SpectralPoints(*(w.float() for w in draw_points(density, 6, generator)))
     features = FeatureMap(points, density.alpha.float())
@@ -109,18 +109,18 @@ def test_doubled_map_is_the_same_map_of_latents_in_double(generator):
     assert features.points.w1.dtype == torch.float32
 
 
-def test_constant_feature_comes_last_and_has_no_slope(generator):
+def test_constant_feature_is_last_and_has_a_zero_jacobian(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     points = draw_points(density, 6, generator)
     plain, with_constant = FeatureMap(points, density.alpha), FeatureMap(points, density.alpha, constant=3.0)
     std = torch.full((5, 2), 0.5, dtype=torch.float64)
-    (Phi, slopes), (plain_Phi, plain_slopes) = with_constant.with_jacobian(X), plain.with_jacobian(X)
-    for got, expected, last in (
+    (Phi, jacobian), (plain_Phi, plain_jacobian) = with_constant.with_jacobian(X), plain.with_jacobian(X)
+    for actual, expected, last in (
         (with_constant(X), plain(X), 3.0),
         (with_constant.double()(X), plain(X), 3.0),
         (with_constant.expectation(X, std), plain.expectation(X, std), 3.0),
         (Phi, plain_Phi, 3.0),
-        (slopes, plain_slopes, 0.0),
+        (jacobian, plain_jacobian, 0.0),
     ):
-        assert torch.equal(got[..., :-1], expected)
-        assert (got[..., -1] == last).all()
+        assert torch.equal(actual[..., :-1], expected)
+        assert (actual[..., -1] == last).all()

@@ -18,8 +18,45 @@ from tests.models.evidence import evaluate, infer_weights, initial_state, log_ev
 from tests.models.fixed_features import fixed_view
 from tests.oracles import view_log_density
 
+N, D, M, P = 25, 2, 3, 4
+LIKELIHOODS = {
+    "student-t": lambda: StudentT(0.5, 4.0),
+    "bernoulli": Bernoulli,
+    "poisson": Poisson,
+    "negative-binomial": lambda: NegativeBinomial(torch.tensor([0.8, 5.0, 2.0])),
+    "categorical": Categorical,
+}
+CERTAIN = 1e-12  # standard deviation of latents that are known
 
-def test_evidence_is_the_normal_log_density_under_the_views_features_and_noise(generator):
+
+@pytest.fixture(params=sorted(LIKELIHOODS))
+def problem(request, generator):
+    """Return a view, latents, and entries drawn from the likelihood of a smooth function of the latents."""
+    return draw_problem(request.param, generator)
+
+
+def draw_problem(name, generator, mixture=SpectralMixture):
+    view = WeightView("genes", mixture(2, D, generator), LIKELIHOODS[name](), n_points=P, generator=generator).double()
+    X = normal((N, D), generator)
+    with torch.no_grad():
+        Y = view.likelihood.sample(torch.sin(X @ normal((D, M), generator)) + 0.5, generator)
+    return view, X, Y
+
+
+def converged(view, data, X, steps=400):
+    """Return the bound, the weights and the features after many natural-gradient steps at fixed latents."""
+    bound, state = evaluate(view, data, X, torch.Generator())
+    weights = state.weights
+    with torch.no_grad():
+        Phi = view.draw_features(torch.Generator())(data.select(X)).double()
+        expected = partial(view.likelihood.expected_log_density, data.entries)
+        for _ in range(steps):
+            bound, gradients = weight_space_evidence(Phi, weights, expected, view.likelihood)
+            weights = natural_gradient_step(weights, Phi, gradients, rate=0.3)
+    return bound, weights, Phi
+
+
+def test_evidence_is_the_normal_log_density_given_features_and_noise(generator):
     view, X, Y = fixed_view(generator), normal((20, 2), generator), normal((20, 3), generator)
     Phi, s = view.draw_features(generator)(X), view.noise_variance.item()
     covariance = (Phi @ Phi.T + s * torch.eye(20, dtype=torch.float64)).numpy()
@@ -27,11 +64,11 @@ def test_evidence_is_the_normal_log_density_under_the_views_features_and_noise(g
     assert log_evidence(view, Y, X, generator).item() == pytest.approx(expected, rel=1e-10)
 
 
-def test_initial_noise_variance_is_the_argument(generator):
+def test_initial_noise_variance_is_that_of_the_argument(generator):
     assert fixed_view(generator, noise_variance=0.02).noise_variance.item() == pytest.approx(0.02, rel=1e-6)
 
 
-def test_noise_is_learned_from_the_evidence(generator):
+def test_evidence_has_a_gradient_with_respect_to_the_noise_variance(generator):
     view, X, Y = fixed_view(generator), normal((20, 2), generator), normal((20, 3), generator)
     log_evidence(view, Y, X, generator).backward()
     assert view.likelihood.raw_noise_variance.grad.abs() > 0
@@ -44,13 +81,13 @@ def test_numerical_failure_names_the_view(generator):
         log_evidence(view, normal((20, 3), generator), X, generator)
 
 
-def test_rows_without_a_view_do_not_enter_its_evidence(generator):
+def test_missing_rows_do_not_enter_the_evidence(generator):
     view, X, Y = fixed_view(generator), normal((20, 2), generator), normal((20, 3), generator)
-    with_missing = Y.clone()
-    with_missing[[3, 7, 19]] = float("nan")
+    incomplete = Y.clone()
+    incomplete[[3, 7, 19]] = float("nan")
     rows = [row for row in range(20) if row not in (3, 7, 19)]
     expected = log_evidence(view, Y[rows], X[rows], generator)
-    assert log_evidence(view, with_missing, X, generator).item() == pytest.approx(expected.item(), rel=1e-12)
+    assert log_evidence(view, incomplete, X, generator).item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 def test_imputed_entries_converge_to_their_conditional_means(generator):
@@ -65,34 +102,9 @@ def test_imputed_entries_converge_to_their_conditional_means(generator):
         torch.testing.assert_close(state.imputed[missing, column], expected, rtol=0.0, atol=1e-8)
 
 
-N, D, M, P = 25, 2, 3, 4
-DRAWN = {
-    "student-t": lambda: StudentT(0.5, 4.0),
-    "bernoulli": Bernoulli,
-    "poisson": Poisson,
-    "negative-binomial": lambda: NegativeBinomial(torch.tensor([0.8, 5.0, 2.0])),
-    "categorical": Categorical,
-}
-CERTAIN = 1e-12
-
-
-@pytest.fixture(params=sorted(DRAWN))
-def problem(request, generator):
-    """A view, latents, and entries drawn from the likelihood of a smooth function of them."""
-    return draw(request.param, generator)
-
-
-def draw(name, generator, mixture=SpectralMixture):
-    view = WeightView("genes", mixture(2, D, generator), DRAWN[name](), n_points=P, generator=generator).double()
-    X = normal((N, D), generator)
-    with torch.no_grad():
-        Y = view.likelihood.sample(torch.sin(X @ normal((D, M), generator)) + 0.5, generator)
-    return view, X, Y
-
-
 @pytest.mark.parametrize("mixture", [SpectralMixture, TiedSpectralMixture])
 def test_features_are_the_same_at_every_call_and_follow_the_mixture(mixture, generator):
-    view, X, _ = draw("poisson", generator, mixture)
+    view, X, _ = draw_problem("poisson", generator, mixture)
     first = view.draw_features(generator)(X)
     assert torch.equal(view.draw_features(torch.Generator().manual_seed(9))(X), first)
     with torch.no_grad():
@@ -101,21 +113,21 @@ def test_features_are_the_same_at_every_call_and_follow_the_mixture(mixture, gen
 
 
 def test_base_draws_are_part_of_the_saved_state(generator):
-    view, X, _ = draw("poisson", generator)
-    other, *_ = draw("poisson", torch.Generator().manual_seed(5))
+    view, X, _ = draw_problem("poisson", generator)
+    other, *_ = draw_problem("poisson", torch.Generator().manual_seed(5))
     assert not torch.equal(other.draw_features(generator)(X), view.draw_features(generator)(X))
     other.load_state_dict(view.state_dict())
     assert torch.equal(other.draw_features(generator)(X), view.draw_features(generator)(X))
 
 
 def test_last_feature_is_constant(generator):
-    view, X, _ = draw("poisson", generator)
+    view, X, _ = draw_problem("poisson", generator)
     Phi = view.draw_features(generator)(X)
     assert Phi.shape[1] == 2 * P * 2 + 1
     assert (Phi[:, -1] == defaults.CONSTANT_FEATURE).all()
 
 
-def test_every_step_improves_the_weights_from_those_of_the_state(problem, generator):
+def test_every_evaluation_improves_the_weights_in_the_returned_state(problem, generator):
     view, X, Y = problem
     data = ViewData.from_array(Y)
     state = initial_state(view, data)
@@ -129,27 +141,14 @@ def test_every_step_improves_the_weights_from_those_of_the_state(problem, genera
 
 
 def test_weights_are_initialised_at_the_level_of_the_columns(generator):
-    view, X, _ = draw("poisson", generator)
+    view, X, _ = draw_problem("poisson", generator)
     Y = torch.poisson(torch.tensor([0.5, 20.0, 3000.0]).double().expand(N, 3), generator=generator)
     _, state = evaluate(view, ViewData.from_array(Y), X, generator)
     with torch.no_grad():
         values = view.draw_features(generator)(X) @ state.weights.mean
         level = Y.mean(dim=0)
-        # no farther from it than the level itself is known
+        # within the sampling error of the level
         assert ((values.exp().mean(dim=0) - level).abs() < 2 * (level / N).sqrt() + 0.1 * level).all()
-
-
-def converged(view, data, X, steps=400):
-    """The bound, the weights and the features after many natural-gradient steps at fixed latents."""
-    bound, state = evaluate(view, data, X, torch.Generator())
-    weights = state.weights
-    with torch.no_grad():
-        Phi = view.draw_features(torch.Generator())(data.select(X)).double()
-        expected = partial(view.likelihood.expected_log_density, data.entries)
-        for _ in range(steps):
-            bound, gradients = weight_space_evidence(Phi, weights, expected, view.likelihood)
-            weights = natural_gradient_step(weights, Phi, gradients, rate=0.3)
-    return bound, weights, Phi
 
 
 def test_weights_after_training_are_near_the_optimum(problem, generator):
@@ -159,17 +158,17 @@ def test_weights_after_training_are_near_the_optimum(problem, generator):
     with torch.no_grad():
         first, _ = evaluate(view, data, X, generator)
         posterior = infer_weights(view, GaussianLatent(X, CERTAIN), Y, generator)
-    reached = weights._replace(mean=posterior.mean, basis=posterior.basis, spread=posterior.spread)
+    inferred = weights._replace(mean=posterior.mean, basis=posterior.basis, spread=posterior.spread)
     expected = partial(view.likelihood.expected_log_density, data.entries)
     with torch.no_grad():
-        value, _ = weight_space_evidence(Phi, reached, expected, view.likelihood)
+        value, _ = weight_space_evidence(Phi, inferred, expected, view.likelihood)
     # the remaining difference is a hundredth of the initial one, or of a nat
     assert bound - value < 0.01 * max(1.0, float(bound - first))
 
 
 def test_weights_after_training_average_over_uncertain_latents(generator):
-    """Uncertain latents make a flatter function."""
-    view, X, Y = draw("bernoulli", generator)
+    """Averaging over uncertain latents flattens the function."""
+    view, X, Y = draw_problem("bernoulli", generator)
     norms = []
     for std in (CERTAIN, 1.0):
         with torch.no_grad():
@@ -200,7 +199,7 @@ def test_missing_entries_and_rows_do_not_influence_the_bound(problem, generator)
 
 
 def test_weights_of_a_column_without_entries_keep_their_prior(generator):
-    view, X, Y = draw("poisson", generator)
+    view, X, Y = draw_problem("poisson", generator)
     Y[:, 1] = torch.nan
     with torch.no_grad():
         posterior = infer_weights(view, GaussianLatent(X, CERTAIN), Y, generator)
@@ -223,20 +222,20 @@ def test_gradients_are_those_of_the_bound_at_the_weights_after_the_step(problem,
     value.backward()
 
     @torch.no_grad()
-    def at_these_weights(latents):
+    def bound_at(latents):
         Phi = view.draw_features(generator)(latents)
         return weight_space_evidence(Phi, state.weights, expected, view.likelihood)[0].item()
 
-    assert at_these_weights(X) == pytest.approx(value.item(), rel=1e-12)
+    assert bound_at(X) == pytest.approx(value.item(), rel=1e-12)
     for index in ((0, 0), (4, 1)):
-        one = torch.zeros_like(X)
-        one[index] = step
-        ahead, behind = (at_these_weights(X + sign * one) for sign in (1, -1))
+        offset = torch.zeros_like(X)
+        offset[index] = step
+        ahead, behind = (bound_at(X + sign * offset) for sign in (1, -1))
         assert X.grad[index].item() == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4)
 
 
 def test_float32_features_are_accurate_enough(generator):
-    view, X, Y = draw("negative-binomial", generator)
+    view, X, Y = draw_problem("negative-binomial", generator)
     exact = log_evidence(view, Y, X, generator).item()
     bound = log_evidence(view.float(), Y, X.float(), generator)
     assert bound.dtype == torch.float64
@@ -244,13 +243,13 @@ def test_float32_features_are_accurate_enough(generator):
 
 
 def test_numerical_failure_in_weight_space_names_the_view(generator):
-    view, X, Y = draw("poisson", generator)
+    view, X, Y = draw_problem("poisson", generator)
     with pytest.raises(NumericalError, match=r"View 'genes': .*NaN or infinite.*Lower learning_rate"):
         log_evidence(view, Y, X * torch.nan, generator)
 
 
-def test_fitted_function_finds_the_smooth_one_that_made_the_data(generator):
-    view, *_ = draw("poisson", generator)
+def test_fitted_function_recovers_the_function_that_generated_the_data(generator):
+    view, *_ = draw_problem("poisson", generator)
     X = normal((300, D), generator)
     f = torch.sin(X @ normal((D, M), generator)) + 1.0
     Y = torch.poisson(f.exp(), generator=generator)
@@ -261,14 +260,14 @@ def test_fitted_function_finds_the_smooth_one_that_made_the_data(generator):
     assert (entries - f.exp()).square().mean() < 0.2 * (f.exp() - f.exp().mean(dim=0)).square().mean()
 
 
-def test_a_row_of_weight_two_counts_like_two_rows(generator):
-    view, X, Y = draw("bernoulli", generator)
-    weight = torch.randint(1, 4, (N,), generator=generator)
-    repeated = [values.repeat_interleave(weight, dim=0) for values in (X, Y)]
+def test_sample_weights_are_equivalent_to_copies_of_rows(generator):
+    view, X, Y = draw_problem("bernoulli", generator)
+    sample_weight = torch.randint(1, 4, (N,), generator=generator)
+    repeated = [values.repeat_interleave(sample_weight, dim=0) for values in (X, Y)]
     weighted, copied = (
         evaluate(view, data, latents, generator, n_steps=60)[0].item()
         for latents, data in (
-            (X, ViewData.from_array(Y, weight.double())),
+            (X, ViewData.from_array(Y, sample_weight.double())),
             (repeated[0], ViewData.from_array(repeated[1])),
         )
     )
@@ -277,7 +276,7 @@ def test_a_row_of_weight_two_counts_like_two_rows(generator):
 
 
 def test_features_of_the_remaining_dimensions_do_not_change(generator):
-    view, X, _ = draw("bernoulli", generator)
+    view, X, _ = draw_problem("bernoulli", generator)
     before = view.draw_features(generator)(X * torch.tensor([1.0, 0.0]))
     view.keep_dimensions(torch.tensor([True, False]))
     torch.testing.assert_close(view.draw_features(generator)(X[:, :1]), before, rtol=1e-12, atol=1e-12)

@@ -5,11 +5,9 @@ import pytest
 import torch
 
 from mvlvm import row_blocks
-from mvlvm.inference.view_function import ViewFunction, select_columns
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.spectral_mixture import FeatureMap, SpectralMixture
-from mvlvm.models.views import FeatureView
+from mvlvm.models.spectral_mixture import FeatureMap
 from mvlvm.models.weight_posterior import (
     ColumnPosterior,
     infer_weights_complete,
@@ -17,14 +15,13 @@ from mvlvm.models.weight_posterior import (
     n_latent_draws_for,
 )
 from mvlvm.spectral import SpectralPoints
-from tests.inference.quadratic_features import exactly_gaussian
 from tests.mixtures import draw_points, normal, random_mixture, uniform
 from tests.models.evidence import infer_weights
 from tests.models.fixed_features import fixed_view
 from tests.monte_carlo import assert_mean
 from tests.oracles import gp_posterior
 
-CERTAIN = 1e-12
+CERTAIN = 1e-12  # standard deviation of latents that are known
 INFLATION = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64)
 
 
@@ -34,30 +31,6 @@ def infer(generator, *, std, n_points=4, n_latent_draws=1):
     with torch.no_grad():
         posterior = infer_weights(view, latent, Y, generator, n_latent_draws=n_latent_draws)
     return view, latent.mean.detach(), Y, posterior
-
-
-@pytest.mark.parametrize("n_points", [4, 8], ids=["F < N", "F > N"])
-def test_certain_latents_give_textbook_gp_regression(n_points, generator):
-    view, X, Y, posterior = infer(generator, std=CERTAIN, n_points=n_points)
-    new = normal((6, 2), generator)
-    mean, variance = posterior.predict(new, torch.zeros_like(new), [new])
-    Phi, Phi_new = (posterior.features(Z).numpy() for Z in (X, new))
-    expected_mean, expected_variance = gp_posterior(
-        Phi @ Phi.T, Phi_new @ Phi.T, Phi_new @ Phi_new.T, Y.numpy(), view.noise_variance.item()
-    )
-    np.testing.assert_allclose(mean.numpy(), expected_mean, rtol=0.0, atol=1e-8)
-    np.testing.assert_allclose(variance.numpy(), np.tile(expected_variance[:, None], 3), rtol=0.0, atol=1e-8)
-
-
-def test_uncertain_latents_give_the_optimal_gaussian_posterior_of_the_weights(generator):
-    """The gradient of the bound with respect to the mean and precision of the weights is zero at the posterior."""
-    view, _, Y, posterior = infer(generator, std=0.5, n_latent_draws=6)
-    asked, s = view.mixture.map.asked, view.noise_variance.item()
-    Phis = [posterior.features(X).detach() for X in list(asked)]
-    misfit = sum(Phi.T @ (Y - Phi @ posterior.mean) for Phi in Phis) / (6 * s)
-    precision = sum(Phi.T @ Phi for Phi in Phis) / (6 * s) + torch.eye(16, dtype=torch.float64)
-    torch.testing.assert_close(misfit, posterior.mean, rtol=0.0, atol=1e-9)
-    torch.testing.assert_close(precision @ posterior.covariance, torch.eye(16).double(), rtol=0.0, atol=1e-9)
 
 
 @pytest.fixture
@@ -76,6 +49,48 @@ def simulate_functions(posterior, Xs, generator):
     return torch.stack(
         [posterior.features(X) @ (posterior.mean + root @ normal(posterior.mean.shape, generator)) for X in Xs]
     )
+
+
+@pytest.fixture
+def by_columns(generator):
+    """Return a posterior with a covariance per column, the covariances, and latents."""
+    density = random_mixture(2, 2, generator)
+    features = FeatureMap(draw_points(density, 3, generator), density.alpha, constant=2.0)
+    F = 13
+    basis = torch.linalg.qr(normal((F, F), generator)).Q
+    spread = uniform(0.1, 1.0, (F, 3), generator)
+    posterior = ColumnPosterior(features, normal((F, 3), generator), basis, spread)
+    covariances = [(basis.numpy() * spread[:, m].numpy()) @ basis.numpy().T for m in range(3)]
+    return posterior, covariances, normal((4, 2), generator)
+
+
+def draw_incomplete_problem(generator, share=0.3):
+    Phis = [normal((40, 6), generator) for _ in range(3)]
+    return normal((40, 5), generator), uniform(0.0, 1.0, (40, 5), generator) > share, Phis
+
+
+@pytest.mark.parametrize("n_points", [4, 8], ids=["F < N", "F > N"])
+def test_posterior_given_certain_latents_matches_gp_regression(n_points, generator):
+    view, X, Y, posterior = infer(generator, std=CERTAIN, n_points=n_points)
+    new = normal((6, 2), generator)
+    mean, variance = posterior.predict(new, torch.zeros_like(new), [new])
+    Phi, Phi_new = (posterior.features(Z).numpy() for Z in (X, new))
+    expected_mean, expected_variance = gp_posterior(
+        Phi @ Phi.T, Phi_new @ Phi.T, Phi_new @ Phi_new.T, Y.numpy(), view.noise_variance.item()
+    )
+    np.testing.assert_allclose(mean.numpy(), expected_mean, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(variance.numpy(), np.tile(expected_variance[:, None], 3), rtol=0.0, atol=1e-8)
+
+
+def test_posterior_given_uncertain_latents_maximises_the_bound(generator):
+    """The gradient of the bound with respect to the mean and precision of the weights is zero at the posterior."""
+    view, _, Y, posterior = infer(generator, std=0.5, n_latent_draws=6)
+    evaluated_at, s = view.mixture.map.evaluated_at, view.noise_variance.item()
+    Phis = [posterior.features(X).detach() for X in list(evaluated_at)]
+    misfit = sum(Phi.T @ (Y - Phi @ posterior.mean) for Phi in Phis) / (6 * s)
+    precision = sum(Phi.T @ Phi for Phi in Phis) / (6 * s) + torch.eye(16, dtype=torch.float64)
+    torch.testing.assert_close(misfit, posterior.mean, rtol=0.0, atol=1e-9)
+    torch.testing.assert_close(precision @ posterior.covariance, torch.eye(16).double(), rtol=0.0, atol=1e-9)
 
 
 def test_predicted_mean_matches_simulated_functions(uncertain, generator):
@@ -125,10 +140,10 @@ def test_jacobians_match_finite_differences(uncertain):
             torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_derivative_along_a_dimension_that_the_features_ignore_is_zero(generator):
+def test_derivative_along_an_unused_dimension_is_zero(generator):
     *_, posterior = infer(generator, std=CERTAIN)
-    blind = SpectralPoints(*(w * torch.tensor([1.0, 0.0]) for w in posterior.features.points))
-    posterior = replace(posterior, features=FeatureMap(blind, posterior.features.alpha))
+    restricted = SpectralPoints(*(w * torch.tensor([1.0, 0.0]) for w in posterior.features.points))
+    posterior = replace(posterior, features=FeatureMap(restricted, posterior.features.alpha))
     used, ignored = posterior.linearise(normal((5, 2), generator)).jacobian
     assert (used != 0).all()
     assert (ignored == 0).all()
@@ -145,20 +160,7 @@ def test_variance_at_certain_latents_is_that_of_the_weights(uncertain):
         np.testing.assert_allclose(variance[:, m].numpy(), expected, rtol=1e-12, atol=0.0)
 
 
-@pytest.fixture
-def by_columns(generator):
-    """Return a posterior with a covariance per column, the covariances, and latents."""
-    density = random_mixture(2, 2, generator)
-    features = FeatureMap(draw_points(density, 3, generator), density.alpha, constant=2.0)
-    F = 13
-    basis = torch.linalg.qr(normal((F, F), generator)).Q
-    spread = uniform(0.1, 1.0, (F, 3), generator)
-    posterior = ColumnPosterior(features, normal((F, 3), generator), basis, spread)
-    covariances = [(basis.numpy() * spread[:, m].numpy()) @ basis.numpy().T for m in range(3)]
-    return posterior, covariances, normal((4, 2), generator)
-
-
-def test_columns_have_different_variances(by_columns):
+def test_variance_of_each_column_uses_its_own_covariance(by_columns):
     posterior, covariances, X = by_columns
     mean, variance, _, _ = posterior.linearise(X)
     Phi = posterior.features(X).numpy()
@@ -198,7 +200,7 @@ def test_predicted_moments_of_columns_match_simulated_functions(by_columns, gene
     assert_mean((functions - posterior.mean_at(mean, std)).square() - torch.stack(predicted), torch.zeros(4, 3))
 
 
-def test_squared_jacobian_norms_are_those_of_the_mean_function(by_columns):
+def test_squared_jacobian_norms_match_the_jacobian_of_the_mean(by_columns):
     posterior, _, X = by_columns
     jacobian = posterior.linearise(X).jacobian
     torch.testing.assert_close(
@@ -206,153 +208,22 @@ def test_squared_jacobian_norms_are_those_of_the_mean_function(by_columns):
     )
 
 
-N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
-
-
-def draw_function(generator, dtype=torch.float64):
-    """Return a function of three draws of spectral points, each with its posterior of the weights."""
-    view = FeatureView("view", SpectralMixture(2, D, generator), n_points=4, noise_variance=NOISE_VARIANCE).to(dtype)
-    latent, Y = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), normal((N, M), generator)
-    with torch.no_grad():
-        posteriors = [infer_weights(view, latent, Y, generator, n_latent_draws=2) for _ in range(N_SPECTRAL_DRAWS)]
-    return ViewFunction(tuple(posteriors), exactly_gaussian(NOISE_VARIANCE))
-
-
-@pytest.fixture
-def function(generator):
-    return draw_function(generator)
-
-
-@pytest.fixture(name="X")
-def latents(generator):
-    return normal((4, D), generator)
-
-
-def moments_by_hand(function, x):
-    """Return mean and variance at one latent: those of an equal mixture of the Gaussians of all spectral draws."""
-    means, seconds = [], []
-    for posterior in function.posteriors:
-        phi = posterior.features(x[None]).numpy()[0]
-        mean = phi @ posterior.mean.numpy()
-        means.append(mean)
-        seconds.append(mean**2 + phi @ posterior.covariance.numpy() @ phi)
-    mean = sum(means) / len(means)
-    return mean, sum(seconds) / len(seconds) - mean**2
-
-
-def test_spectral_draws_are_combined_by_the_law_of_total_variance(function, X):
-    mean, variance, _, _ = function.linearise(X)
-    for n, x in enumerate(X):
-        expected_mean, expected_variance = moments_by_hand(function, x)
-        np.testing.assert_allclose(mean[n].numpy(), expected_mean, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(variance[n].numpy(), expected_variance, rtol=1e-10, atol=0.0)
-
-
-def test_predictions_are_combined_by_the_law_of_total_variance(function, X, generator):
-    std, draws = uniform(0.1, 0.5, (4, D), generator), [X + 0.3 * normal((4, D), generator) for _ in range(3)]
-    parts = [posterior.predict(X, std, draws) for posterior in function.posteriors]
-    joined = function.predict(X, std, draws)
-    first = sum(part.mean for part in parts) / N_SPECTRAL_DRAWS
-    second = sum(part.variance + part.mean**2 for part in parts) / N_SPECTRAL_DRAWS
-    torch.testing.assert_close(joined.mean, first, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(joined.variance, second - first**2, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(function.entries(X, std), first, rtol=1e-12, atol=1e-14)
-
-
-def test_function_of_one_spectral_draw_equals_its_posterior(function, X):
-    part, joined = function.posteriors[0].linearise(X), function.first_draw().linearise(X)
-    # squares of the mean are added and subtracted
-    for values, expected in zip(joined, part, strict=True):
-        torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-12)
-
-
-def test_linearisation_equals_the_prediction_at_zero_variance(function, X):
-    at, predicted = function.linearise(X), function.predict(X, torch.zeros_like(X), [X])
-    torch.testing.assert_close(at.mean, predicted.mean, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(at.variance, predicted.variance, rtol=1e-12, atol=0.0)
-
-
-def test_jacobians_of_a_view_function_match_finite_differences(function, X):
-    step, around = 1e-5, function.linearise(X)
-    for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
-        ahead, behind = (function.linearise(X + sign * step * direction) for sign in (1, -1))
-        for jacobian, one, other in (
-            (around.jacobian, ahead.mean, behind.mean),
-            (around.variance_jacobian, ahead.variance, behind.variance),
-        ):
-            torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
-
-
-def test_relevance_is_the_normalised_squared_jacobian_times_variance(function, generator):
-    X, step = normal((6, D), generator) * torch.tensor([1.0, 3.0], dtype=torch.float64), 1e-5
-    strength = np.zeros(D)
-    for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
-        for posterior in function.posteriors:
-            ahead, behind = (posterior.linearise(X + sign * step * direction).mean.numpy() for sign in (1, -1))
-            strength[d] += (((ahead - behind) / (2 * step)) ** 2).sum()
-        strength[d] *= np.var(X[:, d].numpy(), ddof=1)
-    np.testing.assert_allclose(function.relevance(X).numpy(), strength / strength.sum(), rtol=1e-6)
-
-
-def test_dimension_that_the_features_ignore_is_irrelevant(function, generator):
-    blind = []
-    for posterior in function.posteriors:
-        points = SpectralPoints(*(w * torch.tensor([0.0, 1.0]) for w in posterior.features.points))
-        blind.append(replace(posterior, features=FeatureMap(points, posterior.features.alpha)))
-    assert replace(function, posteriors=tuple(blind)).relevance(normal((6, D), generator)).tolist() == [0.0, 1.0]
-
-
-def test_drawn_rows_have_the_moments_of_the_prediction(function, X, generator):
-    draws = torch.stack([function.sample(X, generator) for _ in range(2000)])
-    mean, variance, _, _ = function.linearise(X)
-    assert_mean(draws, mean)
-    assert_mean((draws - mean).square(), variance + NOISE_VARIANCE)
-    # a row uses one spectral draw: its entries covary like the means of the draws; weights and noise are independent
-    means = torch.stack([posterior.linearise(X).mean for posterior in function.posteriors]) - mean
-    assert_mean((draws - mean)[..., 0] * (draws - mean)[..., 1], (means[..., 0] * means[..., 1]).mean(dim=0))
-
-
-def test_double_converts_features_and_keeps_weights(generator):
-    function, X = draw_function(generator, torch.float32), normal((4, D), generator)
-    doubled = function.double()
-    for posterior in doubled.posteriors:
-        assert posterior.features(X).dtype == torch.float64
-    for n, x in enumerate(X):
-        expected_mean, expected_variance = moments_by_hand(doubled, x)
-        np.testing.assert_allclose(doubled.linearise(X).mean[n].numpy(), expected_mean, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(doubled.linearise(X).variance[n].numpy(), expected_variance, rtol=1e-10, atol=0.0)
-    for one, other in zip(function.posteriors, doubled.posteriors, strict=True):
-        assert torch.equal(one.mean, other.mean)
-        assert torch.equal(one.features.points.w1.double(), other.features.points.w1)
-
-
-def test_selected_columns_are_predicted_as_in_the_whole_view(function, X):
-    columns = torch.arange(function.posteriors[0].mean.shape[1]) % 2 == 0
-    std = torch.full_like(X, 0.1)
-    whole, some = (f.predict(X, std, [X]) for f in (function, select_columns(function, columns)))
-    assert not columns.all()
-    for one, other in zip(whole, some, strict=True):
-        torch.testing.assert_close(one[:, columns], other, rtol=0.0, atol=1e-12)
-
-
-S = torch.tensor(0.3, dtype=torch.float64)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("numbers", [2_000_000, 50], ids=["one block", "many blocks"])
 def test_weights_solve_the_normal_equations(weighted, numbers, generator, monkeypatch):
     monkeypatch.setattr(row_blocks, "NUMBERS_PER_BLOCK", numbers)
+    s = torch.tensor(0.3, dtype=torch.float64)
     Y, draws = normal((70, 3), generator), [normal((70, 2), generator) for _ in range(3)]
     weight = 0.5 + torch.rand(70, generator=generator, dtype=torch.float64) if weighted else None
     features = fixed_view(generator).draw_features(generator)
     with torch.no_grad():
-        mean, covariance = infer_weights_complete(ViewData.from_array(Y, weight), features, draws, S)
+        mean, covariance = infer_weights_complete(ViewData.from_array(Y, weight), features, draws, s)
         Phis = [features(X).numpy() for X in draws]
     counts = np.ones(70) if weight is None else weight.numpy()
-    A = np.mean([(Phi * counts[:, None]).T @ Phi for Phi in Phis], axis=0) + S.item() * np.eye(Phis[0].shape[1])
+    A = np.mean([(Phi * counts[:, None]).T @ Phi for Phi in Phis], axis=0) + s.item() * np.eye(Phis[0].shape[1])
     target = np.mean(Phis, axis=0).T @ (counts[:, None] * Y.numpy())
     np.testing.assert_allclose(mean, np.linalg.solve(A, target), rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(covariance, S.item() * np.linalg.inv(A), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(covariance, s.item() * np.linalg.inv(A), rtol=0.0, atol=1e-10)
 
 
 def test_number_of_draws_decreases_with_the_number_of_rows():
@@ -361,13 +232,8 @@ def test_number_of_draws_decreases_with_the_number_of_rows():
     assert (numbers[0], numbers[-1]) == (8, 1)
 
 
-def draw_problem(generator, share=0.3):
-    Phis = [normal((40, 6), generator) for _ in range(3)]
-    return normal((40, 5), generator), uniform(0.0, 1.0, (40, 5), generator) > share, Phis
-
-
 def test_weights_of_a_column_solve_the_system_of_its_observed_rows(generator):
-    Y, observed, Phis = draw_problem(generator)
+    Y, observed, Phis = draw_incomplete_problem(generator)
     s = torch.tensor(0.2, dtype=torch.float64)
     mean, _, _ = infer_weights_missing(Y, observed, Phis, s)
     for m in range(5):
@@ -377,14 +243,14 @@ def test_weights_of_a_column_solve_the_system_of_its_observed_rows(generator):
         torch.testing.assert_close(mean[:, m], expected, rtol=1e-8, atol=1e-10)
 
 
-def test_missing_entries_are_ignored(generator):
-    Y, observed, Phis = draw_problem(generator)
+def test_values_of_missing_entries_do_not_influence_the_weights(generator):
+    Y, observed, Phis = draw_incomplete_problem(generator)
     s = torch.tensor(0.2, dtype=torch.float64)
     one, other = (infer_weights_missing(Z, observed, Phis, s)[0] for Z in (Y, Y.masked_fill(~observed, 1e6)))
     torch.testing.assert_close(one, other, rtol=1e-10, atol=0.0)
 
 
-def test_covariance_is_that_of_an_average_column_and_grows_with_missing_entries(generator):
+def test_covariance_is_inflated_by_missing_entries(generator):
     N = 4000
     Phi, s = normal((N, 6), generator), torch.tensor(0.2, dtype=torch.float64)
     observed = uniform(0.0, 1.0, (N, 2), generator) > torch.tensor([0.2, 0.6], dtype=torch.float64)
@@ -399,7 +265,7 @@ def test_covariance_is_that_of_an_average_column_and_grows_with_missing_entries(
 
 
 def test_column_without_observed_entries_has_a_large_but_finite_covariance(generator):
-    Y, observed, Phis = draw_problem(generator)
+    Y, observed, Phis = draw_incomplete_problem(generator)
     observed[:, 2], observed[:, 3] = False, False
     observed[7, 3] = True
     mean, _, inflation = infer_weights_missing(Y, observed, Phis, torch.tensor(0.2, dtype=torch.float64))

@@ -1,4 +1,4 @@
-"""Views of every likelihood, drawn around smooth functions of two factors."""
+"""Views of every likelihood, drawn around smooth functions of two latent factors."""
 
 import numpy as np
 
@@ -10,16 +10,16 @@ LIKELIHOODS = {
     "reads": "negative-binomial",
     "kind": "categorical",
 }
-KINDS = ("early", "late", "middle")
+CLASSES = ("early", "late", "middle")
 
 
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 
 
 def draw_views(rows, widths=5):
-    """Six views of some of the same rows, up to a number or in a slice; the last view is a column of text."""
-    drawn = _draw_all(np.random.default_rng(0), _MOST_ROWS, widths)
-    return some_rows(drawn, slice(rows) if isinstance(rows, int) else rows)
+    """Return six views of the same rows, the first `rows` or a slice of them; the last view is an array of labels."""
+    views = _draw_all(np.random.default_rng(0), _MAX_ROWS, widths)
+    return select_rows(views, slice(rows) if isinstance(rows, int) else rows)
 
 
 def _draw_all(rng, N, widths):
@@ -36,11 +36,11 @@ def _draw_all(rng, N, widths):
         "marks": (rng.random((N, widths)) < 1 / (1 + np.exp(-function(widths, size=3.0)))).astype(float),
         "cells": rng.poisson(np.exp(function(widths, level=1.0, size=1.2))).astype(float),
         "reads": rng.poisson(rng.gamma(3.0, rates / 3.0)).astype(float),
-        "kind": np.array(KINDS, dtype=object)[(logits + rng.gumbel(size=(N, 3))).argmax(axis=1)],
+        "kind": np.array(CLASSES, dtype=object)[(logits + rng.gumbel(size=(N, 3))).argmax(axis=1)],
     }
 
 
-def some_rows(views, rows):
+def select_rows(views, rows):
     return {name: Y[rows] for name, Y in views.items()}
 
 
