@@ -1,7 +1,7 @@
 """Short fits whose results are hashed bit for bit; `python -m tests.architecture.golden` records them.
 
-The hashes hold for one set of numerical libraries on one kind of processor. `environment` is the hash of a few basic
-operations: where it differs from the recorded one, a difference of the fits says nothing about the code.
+The hashes are valid for one set of numerical libraries on one type of processor. `environment` is the hash of a few
+basic operations: if it differs from the recorded one, different hashes of the fits do not imply that the code differs.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from safetensors import safe_open
 from mvlvm import NGMVLVM
 
 RECORDED = Path(__file__).with_name("golden.json")
-# A model of every likelihood, saved at the commit at which the hashes were recorded, and what it predicted then.
+# A model with several likelihoods, saved at the commit at which the hashes were recorded, and its predictions then.
 SAVED_MODEL = Path(__file__).with_name("saved_model.safetensors")
 SAVED_PREDICTIONS = Path(__file__).with_name("saved_predictions.npz")
 DTYPES = ("auto", "float64")
 # Wall time differs from run to run, and the library's version from commit to commit.
 VOLATILE = ("history.seconds", "library_version")
-# Redefined on purpose after the hashes were recorded: a share of one dimension may not exceed that of all.
+# Redefined deliberately after the hashes were recorded: the share of one dimension may not exceed the total.
 REDEFINED = ("explained_variance_per_dimension",)
 
 
@@ -113,7 +113,7 @@ CASES = {
 
 
 def digest(value):
-    """Hash arrays by dtype, shape and bytes, and containers of them by their items."""
+    """Return the hash of arrays, by dtype, shape and bytes, or of nested containers of them."""
     sha = hashlib.sha256()
 
     def add(part):
@@ -137,7 +137,7 @@ def digest(value):
 
 
 def environment():
-    """Hash basic operations, which differ between processors and versions of numerical libraries."""
+    """Return the hash of basic operations, whose results depend on the processor and the numerical libraries."""
     generator = torch.Generator().manual_seed(0)
     results = []
     for dtype in (torch.float32, torch.float64):
@@ -149,19 +149,19 @@ def environment():
 
 
 def saved_parts(est):
-    """Give the arrays of a saved model, and its header without what changes from run to run."""
+    """Return the header and the arrays of a saved model, without volatile and redefined entries."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         est.save(path)
         with safe_open(path, framework="numpy") as file:
             header = json.loads(file.metadata()["mvlvm"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    left_out = (*VOLATILE, *REDEFINED)
-    return [{name: part for name, part in parts.items() if name not in left_out} for parts in (header, arrays)]
+    excluded = (*VOLATILE, *REDEFINED)
+    return [{name: part for name, part in parts.items() if name not in excluded} for parts in (header, arrays)]
 
 
 def hashes(case, dtype):
-    """Fit one case and hash everything that a user can ask of it."""
+    """Fit one case, and return the hashes of all results of the estimator."""
     est, views, arguments = CASES[case]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -187,7 +187,7 @@ def hashes(case, dtype):
 
 
 def predictions(est, views):
-    """Predict every view of a few rows from those that are not `left`, as plain arrays."""
+    """Predict all views of a few rows from all views except `left`, and return plain arrays."""
     new = {name: values[:7] for name, values in views.items() if name != "left"}
     mean, std = est.predict(new, return_std=True)
     arrays = {f"{name}.mean": np.asarray(values) for name, values in mean.items()}
@@ -205,7 +205,7 @@ def record_saved_model():
 
 
 def record():
-    """Write the hashes of all cases, and of the environment they hold in."""
+    """Write the hashes of all cases, and of the environment in which they are valid."""
     torch.set_num_threads(1)
     table = {f"{case} {dtype}": hashes(case, dtype) for case in CASES for dtype in DTYPES}
     RECORDED.write_text(json.dumps({"environment": environment(), "hashes": table}, indent=1) + "\n")

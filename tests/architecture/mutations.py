@@ -76,7 +76,7 @@ MUTATIONS = (
         "estimators/train.py",
         "tol=options.tol * count_entries(model, data)",
         "tol=options.tol",
-        ("tests/estimators/test_train.py::test_tol_is_the_rise_per_entry_and_window",),
+        ("tests/estimators/test_train.py::test_tol_is_the_increase_per_entry_and_window",),
     ),
     Mutation(
         "random_state: not passed on to the conditioning",

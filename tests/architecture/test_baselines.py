@@ -1,4 +1,4 @@
-"""Baselines share code through common modules, not by copies."""
+"""Baselines share code through common modules, not through copies."""
 
 from itertools import combinations
 from pathlib import Path
@@ -18,13 +18,13 @@ def blocks(lines):
     return {tuple(lines[first : first + n]) for first in range(len(lines) - n + 1)}
 
 
-def test_no_two_files_share_long_block():
-    found = {path: blocks(lines_of(path)) for path in FILES}
-    shared = [f"{one} and {other}" for one, other in combinations(found, 2) if found[one] & found[other]]
+def test_no_two_files_share_a_long_block():
+    blocks_of = {path: blocks(lines_of(path)) for path in FILES}
+    shared = [f"{one} and {other}" for one, other in combinations(blocks_of, 2) if blocks_of[one] & blocks_of[other]]
     assert not shared
 
 
-def test_copied_block_is_detected():
+def test_a_copied_block_is_detected():
     copied = [f"line {i}" for i in range(11)]
     assert blocks([*copied, "end"]) & blocks(["start", *copied])
     assert not blocks([*copied[:10], "end"]) & blocks(["start", *copied[:10]])

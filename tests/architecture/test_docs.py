@@ -1,4 +1,4 @@
-"""What is written about the house is true."""
+"""The documentation agrees with the package."""
 
 import importlib
 import inspect
@@ -13,39 +13,39 @@ PUBLIC = ["mvlvm", "mvlvm.kernels", "mvlvm.likelihoods", "mvlvm.spectral", "mvlv
           "mvlvm.datasets", "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
 
 
-def test_the_architecture_names_every_package_and_no_other():
+def test_architecture_page_lists_exactly_the_packages():
     text = (ROOT / "docs" / "architecture.md").read_text()
     written = set(re.findall(r"^\| `([a-z_]+)/` \|", text, flags=re.MULTILINE))
     assert written == {path.parent.name for path in SOURCE.glob("*/__init__.py")}
 
 
-def test_the_architecture_is_one_page():
+def test_architecture_page_is_short():
     assert len((ROOT / "docs" / "architecture.md").read_text().splitlines()) <= 120
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_exists_and_is_documented(module):
-    room = importlib.import_module(module)
-    for name in room.__all__:
-        thing = getattr(room, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            assert inspect.getdoc(thing), name
+    package = importlib.import_module(module)
+    for name in package.__all__:
+        value = getattr(package, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), name
 
 
-def test_the_readmes_make_targets_exist():
+def test_make_targets_of_the_readme_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    promised = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE))
-    assert {"demo", "test"} <= promised <= targets
+    documented = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / "README.md").read_text(), flags=re.MULTILINE))
+    assert {"demo", "test"} <= documented <= targets
 
 
-def test_links_between_documents_lead_somewhere():
+def test_links_between_documents_are_valid():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
             if not link.startswith("http"):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-def test_the_errata_point_at_tests_that_exist():
+def test_tests_named_in_the_errata_exist():
     named = re.findall(r"`(tests/[a-z_/0-9]+\.py)`", (ROOT / "docs" / "errata.md").read_text())
     assert len(named) > 10
     assert [path for path in named if not (ROOT / path).exists()] == []

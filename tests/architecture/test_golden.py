@@ -1,4 +1,4 @@
-"""Fits give the same bits as when the hashes were recorded (`golden.py`)."""
+"""Results of fits equal the recorded ones bit for bit (`golden.py`)."""
 
 import json
 
@@ -13,7 +13,7 @@ RECORDED = json.loads(golden.RECORDED.read_text())
 
 @pytest.mark.parametrize("dtype", golden.DTYPES)
 @pytest.mark.parametrize("case", golden.CASES)
-def test_results_are_bit_for_bit_those_recorded(case, dtype):
+def test_results_equal_the_recorded_ones_bit_for_bit(case, dtype):
     if golden.environment() != RECORDED["environment"]:
         pytest.skip("the hashes were recorded with other numerical libraries or on another processor")
     assert golden.hashes(case, dtype) == RECORDED["hashes"][f"{case} {dtype}"]

@@ -1,4 +1,4 @@
-"""The registry of likelihoods is the only place in the library that spells out their names."""
+"""Only the registry of likelihoods contains their names as string literals."""
 
 import ast
 from pathlib import Path

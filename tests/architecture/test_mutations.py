@@ -8,8 +8,8 @@ from tests.architecture.mutations import MUTATIONS, ROOT, Mutation, mutated_sour
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_fragment_of_a_mutation_occurs_once_and_its_tests_exist(mutation):
-    ast.parse(mutated_source(mutation))  # a mutation changes what is computed; it is not a syntax error
+def test_the_fragment_of_a_mutation_occurs_once_and_its_tests_exist(mutation):
+    ast.parse(mutated_source(mutation))  # a mutation changes results; it is not a syntax error
     assert mutation.tests
     for node_id in mutation.tests:
         path, name = node_id.split("::")
@@ -24,7 +24,7 @@ def test_names_of_mutations_are_unique():
 
 
 @pytest.mark.parametrize(("fragment", "n_found"), [("no such fragment", 0), ("import", 6)])
-def test_fragment_that_is_not_unique_is_refused(fragment, n_found):
+def test_a_fragment_that_is_not_unique_is_rejected(fragment, n_found):
     mutation = Mutation("a mutation", "models/latent.py", fragment, "", ("tests/test_package.py",))
     with pytest.raises(ValueError, match=f"must occur once in models/latent.py. Found {n_found}"):
         mutated_source(mutation)

@@ -1,4 +1,4 @@
-"""The package can be navigated: few files per task, few fragments, shallow inheritance, standard terms."""
+"""The package is easy to navigate: few files per task, no fragments, shallow inheritance, standard terms."""
 
 import ast
 import importlib
@@ -19,10 +19,20 @@ SOURCE = Path(mvlvm.__file__).parent
 ROOT = SOURCE.parents[1]
 FILES = sorted(SOURCE.rglob("*.py"))
 CORE = {"linalg", "spectral", "kernels", "likelihoods", "evidence", "models", "init", "inference", "training", "views"}
-# Modules that need packages which are not installed everywhere.
+# Modules that require optional packages, or that run on import.
 OPTIONAL = ("triton_kernels", "__main__")
 # File names that several packages share by convention.
 CONVENTIONAL = {"__init__.py", "base.py"}
+NONSTANDARD = re.compile(
+    r"\bslopes?\b|no say|\blent\b|at (its|their) word|not at hand|\bthe door\b|\bclimb|\bsummit|\brooms?\b",
+    re.IGNORECASE,
+)
+# These describe the slope of a log-log plot.
+LOG_LOG_PLOTS = {
+    "src/mvlvm/benchmarks/comparison.py", "src/mvlvm/benchmarks/speed_page.py", "src/mvlvm/benchmarks/step_profile.py",
+    "src/mvlvm/plots/speed.py", "src/mvlvm/experiments/theorem_four.py", "docs/errata.md", "docs/results/README.md",
+    "docs/results/speed.md", "docs/results/paper/theorem-4.md",
+}  # fmt: skip
 
 
 def module_name(path):
@@ -30,7 +40,7 @@ def module_name(path):
 
 
 def executed_files(call):
-    """Files of the package whose functions a call executes."""
+    """Return the files of the package whose functions a call executes."""
     found = set()
 
     def note(frame, *_):
@@ -48,24 +58,8 @@ def executed_files(call):
     return found
 
 
-@pytest.mark.usefixtures("no_type_checks")
-def test_few_files_take_part_in_fit_and_predict():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    views = {name: np.sin(X @ rng.normal(size=(2, width))) for name, width in (("a", 30), ("b", 8))}
-    est = NGMVLVM(max_iter=120, n_points=8, random_state=0)
-    in_fit = executed_files(lambda: est.fit(views))
-    assert len(in_fit) <= 45, sorted(in_fit)
-    in_predict = executed_files(lambda: est.predict({"a": views["a"][:5]}, target="b", return_std=True))
-    assert len(in_predict) <= 20, sorted(in_predict)
-
-
-def test_the_package_has_few_files():
-    assert 100 < len(FILES) <= 190
-
-
 def importers():
-    """Module -> modules that import it."""
+    """Return the importers of each module."""
     modules, found = {module_name(path) for path in FILES}, defaultdict(set)
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -81,25 +75,6 @@ def importers():
     return found
 
 
-def test_no_fragment_has_a_single_importer():
-    imported_by = importers()
-    fragments = [
-        path.relative_to(SOURCE).as_posix()
-        for path in FILES
-        if path.name not in ("__init__.py", "__main__.py")
-        and len(path.read_text().splitlines()) < 40
-        and len(imported_by[module_name(path)]) <= 1
-    ]
-    assert fragments == []
-
-
-def test_file_names_are_unique():
-    paths = defaultdict(list)
-    for path in FILES:
-        paths[path.name].append(path.relative_to(SOURCE).as_posix())
-    assert {name: found for name, found in paths.items() if len(found) > 1 and name not in CONVENTIONAL} == {}
-
-
 def own_classes():
     for path in FILES:
         if path.stem not in OPTIONAL:
@@ -109,18 +84,62 @@ def own_classes():
                     yield value
 
 
+def depth(value):
+    """Return the length of the longest inheritance chain within the package, including the class itself."""
+    if not value.__module__.startswith("mvlvm."):
+        return 0
+    return 1 + max((depth(base) for base in value.__bases__), default=0)
+
+
+def docstrings():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node)
+                if text:
+                    yield f"{path.relative_to(SOURCE).as_posix()}:{getattr(node, 'lineno', 1)}", text
+
+
+@pytest.mark.usefixtures("no_type_checks")
+def test_fit_and_predict_execute_few_files():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    views = {name: np.sin(X @ rng.normal(size=(2, width))) for name, width in (("a", 30), ("b", 8))}
+    est = NGMVLVM(max_iter=120, n_points=8, random_state=0)
+    in_fit = executed_files(lambda: est.fit(views))
+    assert len(in_fit) <= 45, sorted(in_fit)
+    in_predict = executed_files(lambda: est.predict({"a": views["a"][:5]}, target="b", return_std=True))
+    assert len(in_predict) <= 20, sorted(in_predict)
+
+
+def test_the_package_has_few_files():
+    assert 100 < len(FILES) <= 190
+
+
+def test_no_short_module_has_a_single_importer():
+    imported_by = importers()
+    short_modules = [
+        path.relative_to(SOURCE).as_posix()
+        for path in FILES
+        if path.name not in ("__init__.py", "__main__.py")
+        and len(path.read_text().splitlines()) < 40
+        and len(imported_by[module_name(path)]) <= 1
+    ]
+    assert short_modules == []
+
+
+def test_file_names_are_unique():
+    paths = defaultdict(list)
+    for path in FILES:
+        paths[path.name].append(path.relative_to(SOURCE).as_posix())
+    assert {name: found for name, found in paths.items() if len(found) > 1 and name not in CONVENTIONAL} == {}
+
+
 def test_class_names_are_unique():
     modules = defaultdict(set)
     for value in own_classes():
         modules[value.__name__].add(value.__module__)
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}
-
-
-def depth(value):
-    """The number of classes of this package on the longest path up, the class itself included."""
-    if not value.__module__.startswith("mvlvm."):
-        return 0
-    return 1 + max((depth(base) for base in value.__bases__), default=0)
 
 
 def test_inheritance_is_shallow():
@@ -134,29 +153,8 @@ def test_inheritance_is_shallow():
     assert max(depths.values()) > 1
 
 
-def docstrings():
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                text = ast.get_docstring(node)
-                if text:
-                    yield f"{path.relative_to(SOURCE).as_posix()}:{getattr(node, 'lineno', 1)}", text
-
-
 def test_docstrings_begin_with_standard_verbs():
     assert [where for where, text in docstrings() if re.match(r"(Give|Tell|Say|Put)s?\b", text)] == []
-
-
-NONSTANDARD = re.compile(
-    r"\bslopes?\b|no say|\blent\b|at (its|their) word|not at hand|\bthe door\b|\bclimb|\bsummit|\brooms?\b",
-    re.IGNORECASE,
-)
-# The slope of a log-log plot is a slope.
-LOG_LOG_PLOTS = {
-    "src/mvlvm/benchmarks/comparison.py", "src/mvlvm/benchmarks/speed_page.py", "src/mvlvm/benchmarks/step_profile.py",
-    "src/mvlvm/plots/speed.py", "src/mvlvm/experiments/theorem_four.py", "docs/errata.md", "docs/results/README.md",
-    "docs/results/speed.md", "docs/results/paper/theorem-4.md",
-}  # fmt: skip
 
 
 def test_standard_terms_are_used():

@@ -19,13 +19,13 @@ from tests.mixtures import normal
 
 SOURCE = Path(mvlvm.__file__).parent
 N = 40
-# Scratch memory whose contents are undefined between calls is the only thing that may be kept.
-MAY_ASSIGN = {("linalg/cuda.py", "take")}
+# Only scratch memory, whose contents are undefined between calls, may be kept.
+ALLOWED = {("linalg/cuda.py", "take")}
 CONSTRUCTORS = ("__init__", "__post_init__", "__setattr__")
 
 
-def all_kinds_of_views(generator):
-    """A model and data with every kind of view: complete, weighted, with missing entries and rows, and non-Gaussian."""
+def make_model_and_views(generator):
+    """Return a model and views of every type: complete, with missing entries and rows, and of every likelihood."""
     X = normal((N, 2), generator)
     wide = torch.sin(X @ normal((2, 60), generator)) + 0.1 * normal((N, 60), generator)
     missing = torch.sin(X @ normal((2, 5), generator))
@@ -49,19 +49,19 @@ def all_kinds_of_views(generator):
 
 @pytest.fixture(params=["ones", "sample weights"])
 def problem(request, generator):
-    model, arrays = all_kinds_of_views(generator)
+    model, arrays = make_model_and_views(generator)
     weight = (
         0.5 + torch.rand(N, generator=generator, dtype=torch.float64) if request.param == "sample weights" else None
     )
     model.latent.set_sample_weight(weight)
     data = [ViewData.from_array(Y, weight) for Y in arrays]
     states = model.refresh(data, model.init_states(data, max_energy_share=0.1), 0)
-    _, states = model.elbo(data, states, generator)  # states as they are during training
+    _, states = model.elbo(data, states, generator)  # states as during training
     return model, data, states
 
 
 def tensors_in(value, path="", found=None):
-    """Every tensor in nested dataclasses and tuples, by its path; scratch memory is left out."""
+    """Return all tensors in nested dataclasses and tuples by path, without scratch memory."""
     found = {} if found is None else found
     if isinstance(value, torch.Tensor):
         found[path] = value
@@ -97,18 +97,8 @@ def evaluate(model, data, states, seed=3):
     return elbo.reconstruction.detach(), gradients, tensors_in(after, "after")
 
 
-def test_a_loss_evaluated_twice_returns_the_same_bits_and_leaves_its_arguments_unchanged(problem):
-    model, data, states = problem
-    before = snapshot(model, data, states)
-    first, second = evaluate(model, data, states), evaluate(model, data, states)
-    assert torch.equal(first[0], second[0])
-    assert_identical(first[1], second[1])
-    assert_identical(first[2], second[2])
-    assert_identical(before, snapshot(model, data, states))
-
-
 def executed_functions(call):
-    """File and first line of every function of the package that a call executes."""
+    """Return the file, name and first line of every function of the package that a call executes."""
     found = set()
 
     def note(frame, event, _):
@@ -125,7 +115,7 @@ def executed_functions(call):
 
 
 def assignments(function):
-    """Assignments of a function to attributes, or to items of attributes, of anything: self, arguments, modules."""
+    """Yield assignments to attributes, or to items of attributes, of any object: self, arguments or modules."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -135,30 +125,40 @@ def assignments(function):
                         yield f"line {node.lineno}: {ast.unparse(target)}"
 
 
+def test_the_loss_is_deterministic_and_does_not_modify_its_arguments(problem):
+    model, data, states = problem
+    before = snapshot(model, data, states)
+    first, second = evaluate(model, data, states), evaluate(model, data, states)
+    assert torch.equal(first[0], second[0])
+    assert_identical(first[1], second[1])
+    assert_identical(first[2], second[2])
+    assert_identical(before, snapshot(model, data, states))
+
+
 def test_no_function_reachable_from_the_loss_assigns_to_an_attribute(problem):
     model, data, states = problem
     reached = executed_functions(lambda: evaluate(model, data, states))
     names = {name for _, name, _ in reached}
     assert {"elbo", "log_evidence", "sample", "natural_gradient_step"} <= names
-    faults = []
+    violations = []
     for path in {path for path, _, _ in reached}:
         tree, file = ast.parse(Path(path).read_text()), Path(path).relative_to(SOURCE).as_posix()
         called = {(name, line) for where, name, line in reached if where == path}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name not in CONSTRUCTORS:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                if (node.name, first) in called and (file, node.name) not in MAY_ASSIGN:
-                    faults += [f"{file}, {node.name}, {fault}" for fault in assignments(node)]
-    assert faults == []
+                if (node.name, first) in called and (file, node.name) not in ALLOWED:
+                    violations += [f"{file}, {node.name}, {violation}" for violation in assignments(node)]
+    assert violations == []
 
 
-def test_an_assignment_would_be_found():
-    def guilty(view, state):
+def test_assignments_to_attributes_are_detected():
+    def impure(view, state):
         view.weights = state
         view.cache["state"] = state
         view.count += 1
 
-    tree = ast.parse(textwrap.dedent(inspect.getsource(guilty)))
+    tree = ast.parse(textwrap.dedent(inspect.getsource(impure)))
     assert len(list(assignments(tree))) == 3
 
 

@@ -1,4 +1,4 @@
-"""Files are stages or methods of the literature, functions are short, classes have one purpose."""
+"""Files and functions are short, and classes have few methods."""
 
 import ast
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 10
-# `load` serves data sets with different options, and checks every name against the data set's own.
-MAY_TAKE_ANY_KEYWORD = {("loader.py", "load")}
+# `load` passes options to data sets, and checks their names against those that the data set has.
+MAY_TAKE_KEYWORDS = {("loader.py", "load")}
 
 
 def functions(tree: ast.AST):
@@ -17,25 +17,25 @@ def functions(tree: ast.AST):
 
 
 def code_lines(function: ast.FunctionDef) -> int:
-    """Count the lines of the body without the docstring: an API docstring may be long."""
+    """Return the number of lines of the body without the docstring, which may be long."""
     body = function.body[1:] if ast.get_docstring(function) else function.body
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
-def test_the_source_is_found():
+def test_source_files_are_found():
     assert len(FILES) > 40
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_file_is_short_and_plain(path):
+def test_files_and_functions_are_short(path):
     text = path.read_text()
     tree = ast.parse(text)
     assert len(text.splitlines()) <= MAX_FILE_LINES
     assert not text.count("__future__")
-    assert ast.get_docstring(tree), "a file starts with what it is for"
+    assert ast.get_docstring(tree), "a file begins with a docstring"
     for function in functions(tree):
         assert code_lines(function) <= MAX_FUNCTION_LINES, function.name
-        if (path.name, function.name) not in MAY_TAKE_ANY_KEYWORD:
+        if (path.name, function.name) not in MAY_TAKE_KEYWORDS:
             assert function.args.kwarg is None, f"{function.name} tunnels keyword arguments"
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert "hasattr" not in names
@@ -43,7 +43,7 @@ def test_a_file_is_short_and_plain(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_class_has_few_methods(path):
+def test_classes_have_few_methods(path):
     """Public estimators are exempt: all methods of their contract can be read in one place."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ClassDef):

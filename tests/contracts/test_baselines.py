@@ -1,4 +1,4 @@
-"""Contract tests of every registered method."""
+"""Contract tests of every registered baseline."""
 
 import sys
 from importlib.util import find_spec
@@ -13,9 +13,9 @@ from mvlvm import MVARFLVM, ViewError, baselines, datasets
 from mvlvm.baselines.base import PredictMixin, ReconstructMixin, TransformMixin
 from tests.baselines.quick import QUICK
 
-# data set -> number of rows used
-SETS = {"digits-halves": 120, "bridges": None, "r-mnist": 200}
-# mvlvm estimators warn of constant columns, and fast fits do not converge
+# number of rows of each data set; None for all
+N_ROWS = {"digits-halves": 120, "bridges": None, "r-mnist": 200}
+# estimators warn of constant columns, and short fits do not converge
 pytestmark = pytest.mark.filterwarnings("ignore::mvlvm.ViewWarning", "ignore::mvlvm.ConvergenceWarning")
 
 
@@ -24,17 +24,17 @@ def load(name):
         data = datasets.load(name, random_state=0)
     except mvlvm.DataFileError as error:
         pytest.skip(str(error))
-    rows = slice(SETS[name])
+    rows = slice(N_ROWS[name])
     return SimpleNamespace(views={view: Y[rows] for view, Y in data.views.items()}, labels=data.labels[rows])
 
 
-def grouped(entry):
-    """Return a marked entry, so that slow imports and compilations happen in a single worker."""
+def with_group(entry):
+    """Return a registry entry marked so that slow imports and compilations happen in a single worker."""
     marks = [pytest.mark.xdist_group(entry.package)] if entry.package else []
     return pytest.param(entry, id=entry.name, marks=marks)
 
 
-@pytest.fixture(params=map(grouped, baselines.list()))
+@pytest.fixture(params=map(with_group, baselines.list()))
 def entry(request):
     if request.param.package is not None and find_spec(request.param.package) is None:
         pytest.skip(f"{request.param.package} is not installed")
@@ -45,17 +45,17 @@ def make(entry, seed=0, n_components=2):
     return entry.estimator(n_components=n_components, random_state=seed, **QUICK.get(entry.name, {}))
 
 
-def most_components(entry, data):
+def n_components_for(entry, data):
     """Return two components, or fewer if the number of classes requires it, as for BRIDGES."""
     return min(2, len(np.unique(data.labels)) - 1) if entry.needs_labels else 2
 
 
 def fitted(entry, data, seed=0):
     labels = data.labels if entry.needs_labels else None
-    return make(entry, seed, most_components(entry, data)).fit(data.views, labels)
+    return make(entry, seed, n_components_for(entry, data)).fit(data.views, labels)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", N_ROWS)
 def test_latents_are_finite_and_reproducible(entry, name):
     data = load(name)
     if len(data.views) < entry.fewest_views:
@@ -64,7 +64,7 @@ def test_latents_are_finite_and_reproducible(entry, name):
     first = fitted(entry, data)
     np.testing.assert_array_equal(np.random.get_state()[1], before[0])
     assert torch.equal(torch.get_rng_state(), before[1])
-    assert first.embedding_.shape == (len(data.labels), most_components(entry, data))
+    assert first.embedding_.shape == (len(data.labels), n_components_for(entry, data))
     assert np.isfinite(first.embedding_).all()
     assert np.ptp(first.embedding_, axis=0).min() > 0
     np.testing.assert_array_equal(first.embedding_, fitted(entry, data).embedding_)
@@ -82,11 +82,11 @@ def test_capabilities_work_before_and_after_saving(entry, tmp_path):
         assert est.transform(new).shape == (7, 2)
         np.testing.assert_allclose(again.transform(new), est.transform(new), rtol=1e-6, atol=1e-9)
     if isinstance(est, ReconstructMixin | MVARFLVM):
-        rebuilt = est.reconstruct()
-        assert {name: Y.shape for name, Y in rebuilt.items()} == {name: Y.shape for name, Y in data.views.items()}
-        assert all(np.isfinite(Y).all() for Y in rebuilt.values())
+        reconstructed = est.reconstruct()
+        assert {name: Y.shape for name, Y in reconstructed.items()} == {name: Y.shape for name, Y in data.views.items()}
+        assert all(np.isfinite(Y).all() for Y in reconstructed.values())
         for name, Y in again.reconstruct().items():
-            np.testing.assert_allclose(Y, rebuilt[name], rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(Y, reconstructed[name], rtol=1e-6, atol=1e-9)
     if isinstance(est, PredictMixin | MVARFLVM):
         (first, target) = data.views
         predicted = est.predict({first: new[first]}, target=target)

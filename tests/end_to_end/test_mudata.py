@@ -1,4 +1,4 @@
-"""Real cells, from counts to a file and back: written, read, fitted, and the fit written beside them."""
+"""Real cells are written to a file, read and fitted, and the fit is written into the same object."""
 
 import mudata
 import numpy as np
@@ -10,22 +10,21 @@ from mvlvm.views import read
 from tests.datasets.real_data import need
 
 N_CELLS, N_GENES, N_PROTEINS = 500, 500, 49
-
 pytestmark = [
     need("citeseq_pbmc.npz"),
-    # some proteins are called like their genes, and mudata says so whenever it is written or read
+    # some proteins have the names of their genes, of which mudata warns at every write and read
     pytest.mark.filterwarnings("ignore:var_names are not unique"),
 ]
 
 
-def cells():
-    """Give log-normalised RNA of the genes that vary most, and the logarithm of protein counts."""
+def load_cells():
+    """Return log-normalised RNA of the most variable genes, and the logarithm of protein counts."""
     return load("citeseq-pbmc", views=("rna", "protein"), values="log", n_genes=N_GENES).as_mudata()
 
 
-def test_cells_go_through_files_and_a_fit_and_stay_themselves(tmp_path):
+def test_cells_are_unchanged_by_saving_loading_and_fitting(tmp_path):
     with mudata.set_options(pull_on_update=False):
-        mdata = cells()
+        mdata = load_cells()
         mdata.write(tmp_path / "cells.h5mu")
     views = read(tmp_path / "cells.h5mu")
     assert {name: frame.shape for name, frame in views.items()} == {

@@ -1,4 +1,4 @@
-"""Fitting views with gaps."""
+"""Fitting views with missing entries and missing rows."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ def curve():
     return load("s-curve", kernels={"a": "rbf", "b": "rbf"}, n_samples=150, n_features=30, random_state=1)
 
 
-def with_gaps(curve, share, rows=()):
+def with_missing(curve, share, rows=()):
     rng = np.random.default_rng(0)
     views = {name: np.where(rng.random(Y.shape) < share, np.nan, Y) for name, Y in curve.items()}
     views["b"][list(rows)] = np.nan
@@ -25,36 +25,36 @@ def with_gaps(curve, share, rows=()):
 
 @pytest.fixture(scope="module")
 def fitted(curve):
-    return NGMVLVM(max_iter=300, tol=0.0, random_state=0).fit(with_gaps(curve, 0.2, range(20)))
+    return NGMVLVM(max_iter=300, tol=0.0, random_state=0).fit(with_missing(curve, 0.2, range(20)))
 
 
-def test_the_latent_is_found_through_gaps(curve, fitted):
+def test_latents_are_recovered_from_views_with_missing_entries(curve, fitted):
     complete = NGMVLVM(max_iter=300, tol=0.0, random_state=0).fit(curve)
     recovered, best = (affine_r2(curve.truth["latents"], est.embedding_) for est in (fitted, complete))
     assert recovered > best - 0.05
     assert np.isfinite(fitted.elbo_)
 
 
-def test_hidden_entries_are_predicted_far_better_than_by_their_column(curve, fitted):
-    views, mean = with_gaps(curve, 0.2, range(20)), fitted.reconstruct()
+def test_missing_entries_are_predicted_far_better_than_by_column_means(curve, fitted):
+    views, mean = with_missing(curve, 0.2, range(20)), fitted.reconstruct()
     for name, Y in curve.items():
-        hidden = np.isnan(views[name])
-        error = (mean[name] - Y)[hidden]
-        column = (np.nanmean(views[name], axis=0) - Y)[hidden]
+        missing = np.isnan(views[name])
+        error = (mean[name] - Y)[missing]
+        column = (np.nanmean(views[name], axis=0) - Y)[missing]
         assert np.sqrt(np.mean(error**2)) < 0.4 * np.sqrt(np.mean(column**2)), name
 
 
-def test_error_bars_of_hidden_entries_are_honest(curve, fitted):
-    views = with_gaps(curve, 0.2, range(20))
+def test_error_bars_of_missing_entries_are_calibrated(curve, fitted):
+    views = with_missing(curve, 0.2, range(20))
     mean, std = fitted.reconstruct(return_std=True)
-    hidden = np.isnan(views["a"])
-    inside = np.abs(mean["a"] - curve["a"])[hidden] < 1.96 * std["a"][hidden]
+    missing = np.isnan(views["a"])
+    inside = np.abs(mean["a"] - curve["a"])[missing] < 1.96 * std["a"][missing]
     assert 0.88 < inside.mean() < 0.99
 
 
-def test_rows_without_a_view_are_as_if_the_view_had_never_had_them(curve):
-    """Only observed rows enter a view's evidence: what stands in the others' place cannot matter."""
-    rows = with_gaps(curve, 0.0, range(100, 150))
+def test_missing_rows_of_a_view_do_not_enter_its_evidence(curve):
+    """Only observed rows enter the evidence of a view, however the other rows are marked as missing."""
+    rows = with_missing(curve, 0.0, range(100, 150))
     est = NGMVLVM(max_iter=20, tol=0.0, random_state=0)
     one = est.fit(rows).embedding_
     frame = pd.DataFrame(rows["b"]).mask(np.isnan(rows["b"]))
@@ -85,7 +85,7 @@ def test_a_row_without_any_entry_is_at_the_prior_from_the_first_step(curve):
     np.testing.assert_allclose(est.embedding_std_[7], 1, atol=1e-6)
 
 
-def test_columns_that_were_never_seen_are_named_and_come_back_empty(curve):
+def test_columns_without_observed_entries_warn_and_are_returned_empty(curve):
     frame = pd.DataFrame(curve["a"], columns=[f"gene {k}" for k in range(30)])
     frame[["gene 3", "gene 9"]] = np.nan
     with pytest.warns(ViewWarning, match=r"2 column\(s\) without any observed entry \('gene 3', 'gene 9'\)"):
@@ -96,12 +96,12 @@ def test_columns_that_were_never_seen_are_named_and_come_back_empty(curve):
     assert std["a"].columns[std["a"].isna().any()].tolist() == ["gene 3", "gene 9"]
 
 
-def test_a_view_that_was_never_seen_is_refused(curve):
+def test_a_view_without_observed_entries_is_rejected(curve):
     with pytest.raises(ViewError, match="View 'b' must be observed in at least 2 rows. Got 0"):
         NGMVLVM().fit({"a": curve["a"], "b": np.full((150, 3), np.nan)})
 
 
-def test_a_model_of_views_with_gaps_survives_a_file(fitted, tmp_path):
+def test_a_model_of_views_with_missing_entries_can_be_saved(fitted, tmp_path):
     fitted.save(tmp_path)
     loaded = mvlvm.load(tmp_path)
     for one, other in zip(fitted.reconstruct(return_std=True), loaded.reconstruct(return_std=True), strict=True):
@@ -109,18 +109,18 @@ def test_a_model_of_views_with_gaps_survives_a_file(fitted, tmp_path):
             np.testing.assert_array_equal(one[name], other[name])
 
 
-def test_explained_variance_is_of_what_was_seen(curve, fitted):
-    views, mean = with_gaps(curve, 0.2, range(20)), fitted.reconstruct()
+def test_explained_variance_uses_only_observed_entries(curve, fitted):
+    views, mean = with_missing(curve, 0.2, range(20)), fitted.reconstruct()
     for name, Y in views.items():
-        seen = ~np.isnan(Y)
-        centred = (Y - np.nanmean(Y, axis=0))[seen]
-        expected = 1 - np.sum((Y - mean[name])[seen] ** 2) / np.sum(centred**2)
+        observed = ~np.isnan(Y)
+        centred = (Y - np.nanmean(Y, axis=0))[observed]
+        expected = 1 - np.sum((Y - mean[name])[observed] ** 2) / np.sum(centred**2)
         assert fitted.explained_variance_[name] == pytest.approx(expected, abs=1e-6)
 
 
 @need("cll_partial.npz")
 @pytest.mark.filterwarnings("ignore::mvlvm.errors.ViewWarning")
-def test_patients_of_whom_few_have_all_views_are_fitted_in_one_call():
+def test_patients_with_missing_views_are_fitted_in_one_call():
     data = load("cll", label_columns=False)
     est = NGMVLVM(n_components=5, max_iter=60, tol=0.0, random_state=0).fit(data)
     assert est.embedding_.shape == (200, 5)

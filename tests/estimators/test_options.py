@@ -18,13 +18,13 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def structured(data):
+def with_private(data):
     return NGMVLVM(n_components=2, n_private={"b": 2}, **QUICK).fit(data)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
-@pytest.mark.parametrize("n_private", [{"a": 1, "b": 1}, None], ids=["told", "not told"])
-def test_a_shared_and_two_private_factors_are_found(n_private, seed):
+@pytest.mark.parametrize("n_private", [{"a": 1, "b": 1}, None], ids=["given", "not given"])
+def test_shared_and_private_factors_are_recovered(n_private, seed):
     data = load("shared-private", n_samples=200, random_state=seed)
     truth = np.hstack([data.truth["shared"], data.truth["private"]["a"], data.truth["private"]["b"]])
     n_components = 3 if n_private is None else 1
@@ -40,46 +40,48 @@ def test_a_shared_and_two_private_factors_are_found(n_private, seed):
     assert (correlations - np.diag(correlations.diagonal())).max() < 0.25
 
 
-def test_the_embedding_is_the_shared_part_and_private_parts_go_by_view(structured, data):
-    assert structured.embedding_.shape == structured.embedding_std_.shape == (50, 2)
-    assert {view: X.shape for view, X in structured.private_embedding_.items()} == {"b": (50, 2)}
-    assert {view: X.shape for view, X in structured.private_embedding_std_.items()} == {"b": (50, 2)}
-    assert structured.relevance_.shape == structured.explained_variance_per_dimension_.shape == (2, 4)
-    np.testing.assert_array_equal(structured.relevance_[0, 2:], 0)
-    np.testing.assert_array_equal(structured.explained_variance_per_dimension_[0, 2:], 0)
-    assert (structured.relevance_[1] > 0).all()
-    mean, std = structured.transform({"a": data["a"][:5]}, return_std=True)
+def test_embedding_contains_shared_dimensions_and_private_embeddings_are_per_view(with_private, data):
+    assert with_private.embedding_.shape == with_private.embedding_std_.shape == (50, 2)
+    assert {view: X.shape for view, X in with_private.private_embedding_.items()} == {"b": (50, 2)}
+    assert {view: X.shape for view, X in with_private.private_embedding_std_.items()} == {"b": (50, 2)}
+    assert with_private.relevance_.shape == with_private.explained_variance_per_dimension_.shape == (2, 4)
+    np.testing.assert_array_equal(with_private.relevance_[0, 2:], 0)
+    np.testing.assert_array_equal(with_private.explained_variance_per_dimension_[0, 2:], 0)
+    assert (with_private.relevance_[1] > 0).all()
+    mean, std = with_private.transform({"a": data["a"][:5]}, return_std=True)
     assert mean.shape == std.shape == (5, 2)
-    assert structured.predict({"a": data["a"][:5]}, target="b").shape == (5, 6)
+    assert with_private.predict({"a": data["a"][:5]}, target="b").shape == (5, 6)
 
 
-def test_without_private_dimensions_there_are_none(fitted):
+def test_private_embedding_is_empty_by_default(fitted):
     assert fitted.private_embedding_ == {}
     assert fitted.embedding_.shape == (60, 2)
 
 
-def test_private_dimensions_are_saved(structured, data, tmp_path):
-    structured.save(tmp_path)
+def test_private_dimensions_are_saved(with_private, data, tmp_path):
+    with_private.save(tmp_path)
     loaded = mvlvm.load(tmp_path)
     assert loaded.n_private == {"b": 2}
-    np.testing.assert_array_equal(loaded.embedding_, structured.embedding_)
-    np.testing.assert_array_equal(loaded.private_embedding_["b"], structured.private_embedding_["b"])
-    np.testing.assert_array_equal(loaded.private_embedding_std_["b"], structured.private_embedding_std_["b"])
-    np.testing.assert_array_equal(loaded.relevance_, structured.relevance_)
+    np.testing.assert_array_equal(loaded.embedding_, with_private.embedding_)
+    np.testing.assert_array_equal(loaded.private_embedding_["b"], with_private.private_embedding_["b"])
+    np.testing.assert_array_equal(loaded.private_embedding_std_["b"], with_private.private_embedding_std_["b"])
+    np.testing.assert_array_equal(loaded.relevance_, with_private.relevance_)
     np.testing.assert_array_equal(
-        loaded.explained_variance_per_dimension_, structured.explained_variance_per_dimension_
+        loaded.explained_variance_per_dimension_, with_private.explained_variance_per_dimension_
     )
-    np.testing.assert_array_equal(loaded.kernel_matrix("a"), structured.kernel_matrix("a"))
+    np.testing.assert_array_equal(loaded.kernel_matrix("a"), with_private.kernel_matrix("a"))
     views = {"b": data["b"][:4]}
-    np.testing.assert_array_equal(loaded.transform(views), structured.transform(views))
+    np.testing.assert_array_equal(loaded.transform(views), with_private.transform(views))
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])
-def test_an_array_starts_the_shared_dimensions_or_all(n_columns, data):
-    start = RNG.normal(size=(50, n_columns))
-    est = MVARFLVM(n_private={"a": 1, "b": 1}, n_components=1, init=start, **QUICK | {"learning_rate": 1e-6}).fit(data)
-    found = est.factors().to_numpy()
-    np.testing.assert_allclose(found[:, :n_columns], start, atol=1e-3)
+def test_an_array_initialises_the_shared_dimensions_or_all(n_columns, data):
+    initial = RNG.normal(size=(50, n_columns))
+    est = MVARFLVM(n_private={"a": 1, "b": 1}, n_components=1, init=initial, **QUICK | {"learning_rate": 1e-6}).fit(
+        data
+    )
+    latents = est.factors().to_numpy()
+    np.testing.assert_allclose(latents[:, :n_columns], initial, atol=1e-3)
 
 
 @pytest.mark.usefixtures("no_type_checks")
@@ -93,38 +95,38 @@ def test_an_array_starts_the_shared_dimensions_or_all(n_columns, data):
         ({"a": 7}, ViewError, r"n_private assigns 7 private dimensions to view 'a', which has only 6 column\(s\)"),
     ],
 )
-def test_invalid_numbers_of_private_dimensions_are_refused(n_private, error, message, data):
+def test_invalid_numbers_of_private_dimensions_are_rejected(n_private, error, message, data):
     with pytest.raises(error, match=message):
         NGMVLVM(n_private=n_private, **QUICK).fit(data)
 
 
-def test_a_start_of_another_width_is_refused(data):
+def test_an_initial_array_with_a_wrong_number_of_columns_is_rejected(data):
     with pytest.raises(ValueError, match=r"shape \(50, 1\), rows by n_components, or 3 columns with the private ones"):
         NGMVLVM(n_components=1, n_private={"a": 1, "b": 1}, init=np.zeros((50, 2)), **QUICK).fit(data)
 
 
-def test_factors_and_relevance_have_names(structured, data):
-    factors, relevance = structured.factors(), structured.relevance()
+def test_factors_and_relevance_are_labelled_dataframes(with_private, data):
+    factors, relevance = with_private.factors(), with_private.relevance()
     assert list(factors.columns) == list(relevance.columns) == ["x0", "x1", "b:0", "b:1"]
     assert list(relevance.index) == ["a", "b"]
-    np.testing.assert_array_equal(relevance, structured.relevance_)
-    variance = structured.relevance(of="variance")
+    np.testing.assert_array_equal(relevance, with_private.relevance_)
+    variance = with_private.relevance(of="variance")
     assert list(variance.columns) == list(factors.columns)
-    np.testing.assert_array_equal(variance, structured.explained_variance_per_dimension_)
+    np.testing.assert_array_equal(variance, with_private.explained_variance_per_dimension_)
     with pytest.raises(ValueError, match="of must be one of 'variation', 'variance'. Got 'size'"):
-        structured.relevance(of="size")
-    np.testing.assert_array_equal(factors[["x0", "x1"]], structured.embedding_)
-    np.testing.assert_array_equal(factors[["b:0", "b:1"]], structured.private_embedding_["b"])
+        with_private.relevance(of="size")
+    np.testing.assert_array_equal(factors[["x0", "x1"]], with_private.embedding_)
+    np.testing.assert_array_equal(factors[["b:0", "b:1"]], with_private.private_embedding_["b"])
     rows = [f"cell {n}" for n in range(50)]
     labelled = NGMVLVM(**QUICK | {"max_iter": 1}).fit(pd.DataFrame(data["a"], index=rows))
     assert list(labelled.factors().index) == rows
 
 
-def test_without_pandas_tables_are_refused_in_a_sentence(structured, monkeypatch):
+def test_dataframes_without_pandas_raise_an_informative_error(with_private, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
         ModuleNotFoundError, match="Returning factors as a DataFrame needs pandas, which is not installed"
     ):
-        structured.factors()
+        with_private.factors()
     with pytest.raises(ModuleNotFoundError, match="Returning relevance as a DataFrame needs pandas"):
-        structured.relevance()
+        with_private.relevance()

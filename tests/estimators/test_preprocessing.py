@@ -13,14 +13,14 @@ def data():
     return load("shared-private", n_samples=50, n_features=6, random_state=0)
 
 
-def test_weights_of_one_change_nothing(data):
-    plain, weighed = (
+def test_unit_sample_weights_do_not_change_the_fit(data):
+    plain, weighted = (
         NGMVLVM(**QUICK).fit(data, sample_weight=weight).embedding_ for weight in (None, np.ones(50))
     )  # fmt: skip
-    np.testing.assert_array_equal(plain, weighed)
+    np.testing.assert_array_equal(plain, weighted)
 
 
-def test_heavy_rows_are_explained_better():
+def test_rows_with_larger_weights_are_explained_better():
     Y = np.random.default_rng(0).normal(size=(60, 8))
     errors = []
     for half in (slice(0, 30), slice(30, 60)):
@@ -35,12 +35,12 @@ def test_heavy_rows_are_explained_better():
 def test_rows_of_weight_zero_do_not_influence_the_fit_and_are_inferred_as_new_rows(data):
     weight = np.ones(50)
     weight[[3, 17]] = 0.0
-    wild = {name: Y.copy() for name, Y in data.items()}
-    for Y in wild.values():
+    with_outliers = {name: Y.copy() for name, Y in data.items()}
+    for Y in with_outliers.values():
         Y[[3, 17]] = 1e3
-    est, other = (NGMVLVM(**QUICK).fit(views, sample_weight=weight) for views in (data.views, wild))
-    counted = weight > 0
-    np.testing.assert_array_equal(est.embedding_[counted], other.embedding_[counted])
+    est, other = (NGMVLVM(**QUICK).fit(views, sample_weight=weight) for views in (data.views, with_outliers))
+    positive = weight > 0
+    np.testing.assert_array_equal(est.embedding_[positive], other.embedding_[positive])
     assert est.elbo_ == other.elbo_
     rows = {name: Y[[3, 17]] for name, Y in data.items()}
     mean, std = est.transform(rows, return_std=True)
@@ -48,8 +48,8 @@ def test_rows_of_weight_zero_do_not_influence_the_fit_and_are_inferred_as_new_ro
     np.testing.assert_allclose(est.embedding_std_[[3, 17]], std, rtol=1e-4)
 
 
-def test_rows_of_weight_zero_are_inferred_for_every_kind_of_view(data):
-    """Labels and binary views are encoded; rows that are inferred later are, too."""
+def test_rows_of_weight_zero_are_inferred_from_encoded_views(data):
+    """Labels and binary views are encoded, also for rows whose latents are inferred after training."""
     rng = np.random.default_rng(0)
     views = {
         "a": data["a"][:, :2],
@@ -65,7 +65,7 @@ def test_rows_of_weight_zero_are_inferred_for_every_kind_of_view(data):
     np.testing.assert_allclose(est.embedding_std_[::5], std, rtol=1e-4)
 
 
-def test_a_saved_model_remembers_its_weights(data, tmp_path):
+def test_sample_weights_are_saved(data, tmp_path):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 5.0], size=50)
     est = NGMVLVM(**QUICK).fit(data, sample_weight=weight)
     est.save(tmp_path)
@@ -89,7 +89,7 @@ def test_a_saved_model_remembers_its_weights(data, tmp_path):
     ],
     ids=["short", "matrix", "negative", "nan", "infinite", "zeros", "text"],
 )
-def test_invalid_sample_weights_are_refused(weight, message, data):
+def test_invalid_sample_weights_are_rejected(weight, message, data):
     with pytest.raises(ValueError, match=f"sample_weight {message}"):
         NGMVLVM(**QUICK).fit(data, sample_weight=weight)
 
@@ -101,7 +101,7 @@ def test_a_view_of_weight_zero_does_not_influence_the_latents_but_is_predicted(d
     noise = {"a": data["a"], "b": rng.normal(size=data["b"].shape)}
     est, other = (NGMVLVM(view_weights=weights, **settings).fit(views) for views in (data.views, noise))
     np.testing.assert_allclose(est.embedding_, other.embedding_, atol=1e-6)
-    assert est.explained_variance_["b"] > 0.2  # its shared factor, of two
+    assert est.explained_variance_["b"] > 0.2  # the shared one of its two factors
     assert est.predict({"a": data["a"][:5]}, target="b").shape == (5, 6)
 
 
@@ -112,18 +112,18 @@ def test_a_view_of_weight_zero_does_not_influence_the_latents_but_is_predicted(d
         ({"a": -1.0, "b": 1.0}, "view_weights must be a non-negative number. Got -1.0"),
     ],
 )
-def test_invalid_view_weights_are_refused(weights, message, data):
+def test_invalid_view_weights_are_rejected(weights, message, data):
     with pytest.raises(ValueError, match=message):
         NGMVLVM(view_weights=weights, **QUICK).fit(data)
 
 
-def test_a_view_of_weight_zero_has_no_private_dimensions(data):
+def test_private_dimensions_of_a_view_of_weight_zero_are_rejected(data):
     with pytest.raises(ValueError, match="private dimensions to view 'b', but its weight in view_weights is zero"):
         NGMVLVM(view_weights={"a": 1.0, "b": 0.0}, n_private={"b": 1}, **QUICK).fit(data)
 
 
 @pytest.mark.parametrize("form", ["labels", "one-hot", "two values"])
-def test_rows_of_weight_zero_are_inferred_from_views_of_every_kind(form, data):
+def test_rows_of_weight_zero_are_inferred_from_categorical_and_binary_views(form, data):
     side = (data["a"][:, 0] > 0).astype(int)
     kind = {
         "labels": np.array(["no", "yes"])[side],
@@ -135,13 +135,13 @@ def test_rows_of_weight_zero_are_inferred_from_views_of_every_kind(form, data):
     weight = np.ones(50)
     weight[:6] = 0.0
     est = NGMVLVM(n_components=1, likelihood=likelihood, **QUICK).fit(views, sample_weight=weight)
-    placed = est.transform({name: Y[:6] for name, Y in views.items()})
-    np.testing.assert_allclose(est.embedding_[:6], placed, atol=1e-5)
-    alone = est.transform({"a": views["a"][:6]})
-    assert np.abs(placed - alone).max() > 1e-3  # or the test could not tell
+    inferred = est.transform({name: Y[:6] for name, Y in views.items()})
+    np.testing.assert_allclose(est.embedding_[:6], inferred, atol=1e-5)
+    from_one_view = est.transform({"a": views["a"][:6]})
+    assert np.abs(inferred - from_one_view).max() > 1e-3  # otherwise the comparison above would be trivial
 
 
-def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_refused(data):
+def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_rejected(data):
     kind = np.where(data["a"][:, 0] > 0, "yes", "no").astype(object)
     kind[:3] = "never"
     weight = np.ones(50)

@@ -33,7 +33,7 @@ def parts(fitted, tmp_path):
         return json.loads(file.metadata()["mvlvm"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
-def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
+def test_a_model_loaded_in_a_new_process_gives_identical_arrays(fitted, tmp_path):
     path = tmp_path / "with space" / "model.safetensors"
     path.parent.mkdir()
     fitted.save(path)
@@ -44,18 +44,18 @@ def test_a_new_process_reconstructs_identical_arrays(fitted, tmp_path):
         " sample=est.sample(3)['rbf'], embedding=est.embedding_, relevance=est.relevance_)"
     )
     subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / "out.npz")], check=True)
-    there = np.load(tmp_path / "out.npz")
+    in_new_process = np.load(tmp_path / "out.npz")
     mean, std = fitted.reconstruct(return_std=True)
     for name in fitted.view_names_:
-        np.testing.assert_array_equal(there[f"mean_{name}"], mean[name])
-        np.testing.assert_array_equal(there[f"std_{name}"], std[name])
-    np.testing.assert_array_equal(there["sample"], fitted.sample(3)["rbf"])
-    np.testing.assert_array_equal(there["embedding"], fitted.embedding_)
-    np.testing.assert_array_equal(there["relevance"], fitted.relevance_)
+        np.testing.assert_array_equal(in_new_process[f"mean_{name}"], mean[name])
+        np.testing.assert_array_equal(in_new_process[f"std_{name}"], std[name])
+    np.testing.assert_array_equal(in_new_process["sample"], fitted.sample(3)["rbf"])
+    np.testing.assert_array_equal(in_new_process["embedding"], fitted.embedding_)
+    np.testing.assert_array_equal(in_new_process["relevance"], fitted.relevance_)
 
 
-def test_wide_views_reconstruct_identical_arrays(tmp_path):
-    # with more columns than rows the start comes column by column out of its decomposition
+def test_a_loaded_model_of_wide_views_gives_identical_arrays(tmp_path):
+    # with more columns than rows, the SVD returns the initial latents in column-major order
     Y = np.random.default_rng(0).normal(size=(60, 150))
     est = NGMVLVM(n_components=5, max_iter=5, tol=0.0, random_state=0).fit(Y)
     est.save(tmp_path)
@@ -72,7 +72,7 @@ def test_tempering_is_saved(fitted, tmp_path):
     assert {view.tempering for view in mvlvm.load(tmp_path).model_.views.values()} == {Tempering(0.1, 0.5)}
 
 
-def test_everything_a_fit_gave_survives(fitted, tmp_path):
+def test_fitted_attributes_are_saved(fitted, tmp_path):
     fitted.save(tmp_path)
     loaded = mvlvm.load(tmp_path)
     assert type(loaded) is NGMVLVM
@@ -84,7 +84,7 @@ def test_everything_a_fit_gave_survives(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.kernel_matrix("gibbs"), fitted.kernel_matrix("gibbs"))
 
 
-def test_labels_settings_and_the_estimators_class_survive(tmp_path):
+def test_labels_parameters_and_the_class_of_the_estimator_are_saved(tmp_path):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("xyz"), index=list(range(5, 25)))
     est = MVARFLVM(n_mixtures={"a": 1}, init=np.zeros((20, 2)) + frame.to_numpy()[:, :2], max_iter=3, tol=0.0)
     est.fit({"a": frame}).save(tmp_path / "m")
@@ -95,7 +95,7 @@ def test_labels_settings_and_the_estimators_class_survive(tmp_path):
     pd.testing.assert_frame_equal(loaded.reconstruct()["a"], est.reconstruct()["a"])
 
 
-def test_a_missing_file_and_a_file_that_is_no_model_are_told_apart(tmp_path):
+def test_missing_files_and_files_without_a_model_raise_different_errors(tmp_path):
     with pytest.raises(FileNotFoundError, match="no saved model at"):
         mvlvm.load(tmp_path / "nothing")
     text = tmp_path / "notes.txt"
@@ -111,7 +111,7 @@ def test_a_missing_file_and_a_file_that_is_no_model_are_told_apart(tmp_path):
 @pytest.mark.parametrize(
     ("step", "advice"), [(1, "Install a newer mvlvm to read it"), (-1, "Fit and save the model again")]
 )
-def test_a_model_of_another_format_is_refused_with_both_versions(step, advice, fitted, tmp_path):
+def test_another_format_version_is_rejected_with_both_versions(step, advice, fitted, tmp_path):
     fitted.save(tmp_path / "m")
     with safe_open(tmp_path / "m", framework="numpy") as file:
         header = json.loads(file.metadata()["mvlvm"])
@@ -125,24 +125,24 @@ def test_a_model_of_another_format_is_refused_with_both_versions(step, advice, f
 
 
 @pytest.mark.usefixtures("no_type_checks")
-@pytest.mark.parametrize("kind", DAMAGE)
-def test_a_file_whose_parts_do_not_fit_is_called_damaged(parts, tmp_path, kind):
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_inconsistent_files_are_reported_as_damaged(parts, tmp_path, damage):
     header, arrays = parts
-    DAMAGE[kind](header, arrays)
+    DAMAGE[damage](header, arrays)
     save_file(arrays, tmp_path / "bad", metadata={"mvlvm": json.dumps(header)})
     with pytest.raises(ModelFileError, match="bad is damaged"):
         mvlvm.load(tmp_path / "bad")
 
 
 @pytest.mark.parametrize("change", [{"format": "other-model"}, {"format_version": -1}, {"format_version": "one"}])
-def test_a_header_of_something_else_is_no_model(parts, tmp_path, change):
+def test_files_with_a_foreign_header_are_rejected(parts, tmp_path, change):
     header, arrays = parts
     save_file(arrays, tmp_path / "other", metadata={"mvlvm": json.dumps(header | change)})
     with pytest.raises(ModelFileError, match="it has no mvlvm header"):
         mvlvm.load(tmp_path / "other")
 
 
-def test_a_truncated_model_is_refused(fitted, tmp_path):
+def test_a_truncated_file_is_rejected(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     content = (tmp_path / "m").read_bytes()
     (tmp_path / "half").write_bytes(content[: len(content) // 2])
@@ -150,7 +150,7 @@ def test_a_truncated_model_is_refused(fitted, tmp_path):
         mvlvm.load(tmp_path / "half")
 
 
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(fitted, tmp_path, monkeypatch):
+def test_a_failed_save_keeps_the_old_file_and_leaves_no_temporary_file(fitted, tmp_path, monkeypatch):
     fitted.save(tmp_path / "m")
     before = (tmp_path / "m").read_bytes()
 
@@ -164,7 +164,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(fitted, tmp_path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
-def test_where_a_model_can_be_saved(fitted, tmp_path, monkeypatch):
+def test_models_can_be_saved_to_files_directories_and_symbolic_links(fitted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fitted.save("folder/")
     assert mvlvm.load("folder").elbo_ == fitted.elbo_
@@ -178,13 +178,13 @@ def test_where_a_model_can_be_saved(fitted, tmp_path, monkeypatch):
         fitted.save("")
 
 
-def test_a_saved_model_has_the_rights_of_other_new_files(fitted, tmp_path):
+def test_a_saved_model_has_the_permissions_of_other_new_files(fitted, tmp_path):
     (tmp_path / "other").write_text("")
     fitted.save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_a_parameter_that_cannot_be_kept_is_named(small_curve, tmp_path):
+def test_random_generators_are_not_saved_and_other_objects_raise_an_error(small_curve, tmp_path):
     est = NGMVLVM(max_iter=1, tol=0.0, n_points=5, random_state=np.random.default_rng(0)).fit(small_curve.views)
     est.save(tmp_path / "m")
     assert mvlvm.load(tmp_path / "m").random_state is None

@@ -41,7 +41,7 @@ def unnamed():
     return quick().fit([RNA.to_numpy(), PROTEIN.to_numpy()])
 
 
-def assert_holds(stored, est):
+def assert_stores(stored, est):
     fit = stored.uns["mvlvm"]
     assert (fit["version"], fit["estimator"]) == (mvlvm.__version__, "NGMVLVM")
     assert (fit["elbo"], fit["n_iter"], fit["stop_reason"]) == (est.elbo_, est.n_iter_, est.stop_reason_)
@@ -56,19 +56,19 @@ def assert_holds(stored, est):
     assert json.loads(parameters["view_weights"]) is None
 
 
-@pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
-def test_a_fit_is_written_in_place_and_survives_a_file(named, kind, tmp_path):
-    target = as_mudata() if kind == "h5mu" else as_anndata(RNA)
+@pytest.mark.parametrize("file_type", ["h5mu", "h5ad"])
+def test_a_fit_is_written_in_place_and_can_be_saved(named, file_type, tmp_path):
+    target = as_mudata() if file_type == "h5mu" else as_anndata(RNA)
     assert to_mudata(named, target) is target
-    path = tmp_path / f"x.{kind}"
+    path = tmp_path / f"x.{file_type}"
     with mudata.set_options(pull_on_update=False):
         target.write(path)
-        stored = mudata.read_h5mu(path) if kind == "h5mu" else anndata.read_h5ad(path)
-    for each in (target, stored):
-        np.testing.assert_array_equal(each.obsm["X_mvlvm"], named.embedding_)
-        np.testing.assert_array_equal(each.obsm["X_mvlvm_std"], named.embedding_std_)
-        assert_holds(each, named)
-        assert json.loads(each.uns["mvlvm"]["parameters"]["n_mixtures"]) == {"rna": 1, "protein": 2}
+        stored = mudata.read_h5mu(path) if file_type == "h5mu" else anndata.read_h5ad(path)
+    for written in (target, stored):
+        np.testing.assert_array_equal(written.obsm["X_mvlvm"], named.embedding_)
+        np.testing.assert_array_equal(written.obsm["X_mvlvm_std"], named.embedding_std_)
+        assert_stores(written, named)
+        assert json.loads(written.uns["mvlvm"]["parameters"]["n_mixtures"]) == {"rna": 1, "protein": 2}
 
 
 def test_rows_are_matched_by_name(named, tmp_path):
@@ -82,9 +82,9 @@ def test_rows_are_matched_by_name(named, tmp_path):
         np.testing.assert_array_equal([by_name[cell] for cell in CELLS], est.embedding_std_)
 
 
-@pytest.mark.parametrize("whole", [as_mudata, lambda: as_anndata(RNA)], ids=["MuData", "AnnData"])
-def test_a_selection_of_rows_becomes_an_object_of_its_own(whole):
-    target = whole()[CELLS[:15]]
+@pytest.mark.parametrize("make_target", [as_mudata, lambda: as_anndata(RNA)], ids=["MuData", "AnnData"])
+def test_writing_into_a_view_of_an_object_copies_it(make_target):
+    target = make_target()[CELLS[:15]]
     est = quick().fit(target)
     with pytest.warns(anndata.ImplicitModificationWarning):
         to_mudata(est, target)
@@ -94,30 +94,31 @@ def test_a_selection_of_rows_becomes_an_object_of_its_own(whole):
 
 def test_rows_without_names_are_matched_by_position(unnamed):
     np.testing.assert_array_equal(to_mudata(unnamed, as_mudata()).obsm["X_mvlvm"], unnamed.embedding_)
-    counted = quick().fit(RNA.reset_index(drop=True))
-    np.testing.assert_array_equal(to_mudata(counted, as_anndata(RNA)).obsm["X_mvlvm"], counted.embedding_)
+    numbered = quick().fit(RNA.reset_index(drop=True))
+    np.testing.assert_array_equal(to_mudata(numbered, as_anndata(RNA)).obsm["X_mvlvm"], numbered.embedding_)
     with pytest.raises(ViewError, match="20 rows without names, so the AnnData must have as many. Got 19"):
         to_mudata(unnamed, as_anndata(RNA[1:]))
 
 
-def test_rows_that_are_called_by_their_numbers_are_matched_by_them(unnamed):
+def test_rows_named_by_their_positions_are_matched_by_name(unnamed):
     order = RNG.permutation(20)
     target = as_anndata(RNA.set_axis([str(i) for i in order], axis=0))
     np.testing.assert_array_equal(to_mudata(unnamed, target).obsm["X_mvlvm"], unnamed.embedding_[order])
 
 
-def test_other_rows_are_refused_and_nothing_is_written(named):
+def test_other_rows_are_rejected_and_nothing_is_written(named):
     target = as_anndata(RNA.rename(index={"cell 1": "cell x"})[:17])
     with pytest.raises(
         ViewError,
-        match=r"20 rows it lacks 4 \('cell 1', 'cell 17', 'cell 18', 'cell 19'\).*17 rows.*not seen 1 \('cell x'\)",
+        match=r"20 rows of the fit it lacks 4 \('cell 1', 'cell 17', 'cell 18', 'cell 19'\); "
+        r"of its 17 rows the fit does not have 1 \('cell x'\)",
     ):
         to_mudata(named, target)
     assert "X_mvlvm" not in target.obsm
     assert "mvlvm" not in target.uns
 
 
-def test_names_that_repeat_match_in_order_only():
+def test_repeated_names_are_matched_only_in_the_same_order():
     rows = ["a", "a", *CELLS[2:]]
     with pytest.warns(UserWarning, match="not unique"):
         adata = as_anndata(RNA.set_axis(rows, axis=0))
@@ -125,29 +126,29 @@ def test_names_that_repeat_match_in_order_only():
     np.testing.assert_array_equal(to_mudata(est, adata).obsm["X_mvlvm"], est.embedding_)
     with pytest.warns(UserWarning, match="not unique"):
         reversed_rows = adata[::-1].copy()
-    with pytest.raises(ViewError, match="Got some names more than once"):
+    with pytest.raises(ViewError, match="Got duplicate names"):
         to_mudata(est, reversed_rows)
 
 
-def test_a_name_may_not_stand_for_two_rows_of_the_target(named):
+def test_repeated_names_in_the_target_are_rejected(named):
     with pytest.warns(UserWarning, match="not unique"):
         target = as_anndata(RNA.rename(index={"cell 1": "cell 0"}))
-    with pytest.raises(ViewError, match="Got some names more than once"):
+    with pytest.raises(ViewError, match="Got duplicate names"):
         to_mudata(named, target)
 
 
-def test_odd_names_and_a_start_of_ones_own_survive_a_file(tmp_path):
-    start = RNG.normal(size=(20, 2))
-    est = quick(init=start).fit({"rna/raw": RNA, "100 %": PROTEIN, ".": RNA})
+def test_special_characters_in_view_names_and_an_initial_array_can_be_saved(tmp_path):
+    initial = RNG.normal(size=(20, 2))
+    est = quick(init=initial).fit({"rna/raw": RNA, "100 %": PROTEIN, ".": RNA})
     to_mudata(est, as_anndata(RNA)).write_h5ad(tmp_path / "x.h5ad")
     fit = anndata.read_h5ad(tmp_path / "x.h5ad").uns["mvlvm"]
     assert list(fit["view_names"]) == ["rna/raw", "100 %", "."]
     keys = {"rna%2Fraw": "rna/raw", "100 %": "100 %", "%2E": "."}
     assert fit["noise_variance"] == {key: est.noise_variance_[view] for key, view in keys.items()}
-    np.testing.assert_array_equal(fit["parameters"]["init"], start)
+    np.testing.assert_array_equal(fit["parameters"]["init"], initial)
 
 
-def test_an_estimator_that_is_not_fitted_and_a_target_that_is_none(named):
+def test_unfitted_estimators_and_invalid_targets_are_rejected(named):
     with pytest.raises(NotFittedError):
         to_mudata(NGMVLVM(), as_mudata())
     with pytest.raises(TypeError, match=r"writes into a MuData or AnnData. Got DataFrame.*est\.embedding_"):
