@@ -75,6 +75,17 @@ def test_initialisation_supports_counts_and_labels(init):
     assert np.isfinite(est.elbo_)
 
 
+def test_counts_are_initialised_at_principal_components_of_their_logarithms():
+    """Latents of counts are initialised at the principal components of log(1 + Y), scaled to unit variance."""
+    rng = np.random.default_rng(0)
+    Y = rng.poisson(np.exp(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + 1.0)).astype(float)
+    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "dtype": "float64"}
+    est = NGMVLVM(likelihood="poisson", random_state=0, **settings).fit(Y)
+    logarithms = np.log1p(Y)
+    components = np.linalg.svd(logarithms - logarithms.mean(axis=0), full_matrices=False)[0][:, :2]
+    np.testing.assert_allclose(np.abs(components.T @ est.embedding_) / 40**0.5, np.eye(2), atol=1e-6)
+
+
 @pytest.mark.parametrize("init", ["spectral", "neighbors"])
 def test_initialisation_supports_few_rows(init):
     est = NGMVLVM(init=init, **QUICK).fit(np.random.default_rng(0).normal(size=(4, 6)))
@@ -170,14 +181,3 @@ def test_global_generators_are_not_modified(clusters):
     NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
-
-
-def test_counts_are_initialised_at_principal_components_of_their_logarithms():
-    """Latents of counts are initialised at the principal components of log(1 + Y), scaled to unit variance."""
-    rng = np.random.default_rng(0)
-    Y = rng.poisson(np.exp(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + 1.0)).astype(float)
-    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_points": 2, "dtype": "float64"}
-    est = NGMVLVM(likelihood="poisson", random_state=0, **settings).fit(Y)
-    logarithms = np.log1p(Y)
-    components = np.linalg.svd(logarithms - logarithms.mean(axis=0), full_matrices=False)[0][:, :2]
-    np.testing.assert_allclose(np.abs(components.T @ est.embedding_) / 40**0.5, np.eye(2), atol=1e-6)

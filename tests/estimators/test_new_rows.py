@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeCV
@@ -65,8 +66,6 @@ def with_missing(views, share, seed=0):
 
 
 def torch_column(values):
-    import torch
-
     return torch.as_tensor(values)[:, None].double()
 
 
@@ -152,6 +151,19 @@ def test_a_view_is_predicted_from_another_better_than_by_ridge_and_nearest_neigh
     baselines = [model.fit(A, B).predict(curve[1]["a"][NEW]) for model in (RidgeCV(), KNeighborsRegressor(5))]
     error = np.sqrt(np.mean((mean - truth) ** 2))
     assert error < 0.9 * min(np.sqrt(np.mean((baseline - truth) ** 2)) for baseline in baselines)
+    assert 0.9 < coverage(truth, mean, std) < 0.98
+
+
+def test_digit_halves_are_predicted_better_than_by_ridge_with_calibrated_error_bars():
+    data = load("digits-halves")
+    order = np.random.default_rng(0).permutation(len(data.labels))
+    train, test = order[:600], order[600:800]
+    est = NGMVLVM(n_components=6, max_iter=250, tol=0.0, random_state=0)
+    ignoring_view_warnings(est.fit, {name: Y[train] for name, Y in data.items()})
+    mean, std = est.predict({"left": data["left"][test]}, target="right", return_std=True)
+    truth = data["right"][test]
+    ridge = RidgeCV(np.logspace(-2, 4, 13)).fit(data["left"][train], data["right"][train]).predict(data["left"][test])
+    assert np.mean((mean - truth) ** 2) < 0.9 * np.mean((ridge - truth) ** 2)
     assert 0.9 < coverage(truth, mean, std) < 0.98
 
 
@@ -419,16 +431,3 @@ def test_mudata_may_lack_modalities_and_rows(curve):
     assert imputed.shape == (5, 21)
     assert not np.isnan(imputed["b"].X).any()
     assert list(imputed["b"].obs_names) == list(new.obs_names)
-
-
-def test_digit_halves_are_predicted_better_than_by_ridge_with_calibrated_error_bars():
-    data = load("digits-halves")
-    order = np.random.default_rng(0).permutation(len(data.labels))
-    train, test = order[:600], order[600:800]
-    est = NGMVLVM(n_components=6, max_iter=250, tol=0.0, random_state=0)
-    ignoring_view_warnings(est.fit, {name: Y[train] for name, Y in data.items()})
-    mean, std = est.predict({"left": data["left"][test]}, target="right", return_std=True)
-    truth = data["right"][test]
-    ridge = RidgeCV(np.logspace(-2, 4, 13)).fit(data["left"][train], data["right"][train]).predict(data["left"][test])
-    assert np.mean((mean - truth) ** 2) < 0.9 * np.mean((ridge - truth) ** 2)
-    assert 0.9 < coverage(truth, mean, std) < 0.98

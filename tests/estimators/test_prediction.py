@@ -77,6 +77,15 @@ def test_samples_have_the_spread_of_the_data_and_are_reproducible(curve, fitted)
         assert np.abs(samples[name] - other[name]).max() > 0
 
 
+def test_samples_have_latents_from_the_prior():
+    """All training rows lie at the origin, where the function has one value; samples vary."""
+    Y = np.random.default_rng(0).normal(size=(30, 20))
+    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_draws_predict": 1, "scale": None}
+    est = NGMVLVM(init=np.zeros((30, 2)), random_state=0, **settings).fit({"y": Y})
+    samples = est.sample(500, random_state=0)["y"]
+    assert samples.var(axis=0).mean() > 2 * est.noise_variance_["y"]
+
+
 def test_kernel_matrix_is_a_covariance_and_rejects_unknown_views(fitted):
     K = fitted.kernel_matrix("a")
     assert np.linalg.eigvalsh(K).min() > -1e-9
@@ -94,12 +103,3 @@ def test_methods_require_a_fitted_estimator(tmp_path):
     ):
         with pytest.raises(NotFittedError):
             method(NGMVLVM())
-
-
-def test_samples_have_latents_from_the_prior():
-    """All training rows lie at the origin, where the function has one value; samples vary."""
-    Y = np.random.default_rng(0).normal(size=(30, 20))
-    settings = {"max_iter": 1, "tol": 0.0, "learning_rate": 1e-12, "n_draws_predict": 1, "scale": None}
-    est = NGMVLVM(init=np.zeros((30, 2)), random_state=0, **settings).fit({"y": Y})
-    samples = est.sample(500, random_state=0)["y"]
-    assert samples.var(axis=0).mean() > 2 * est.noise_variance_["y"]

@@ -65,6 +65,37 @@ def test_rows_of_weight_zero_are_inferred_from_encoded_views(data):
     np.testing.assert_allclose(est.embedding_std_[::5], std, rtol=1e-4)
 
 
+@pytest.mark.parametrize("form", ["labels", "one-hot", "two values"])
+def test_rows_of_weight_zero_are_inferred_from_categorical_and_binary_views(form, data):
+    side = (data["a"][:, 0] > 0).astype(int)
+    kind = {
+        "labels": np.array(["no", "yes"])[side],
+        "one-hot": np.eye(2)[side],
+        "two values": 5.0 + 4.0 * side[:, None],
+    }
+    views = {"a": data["a"][:, :1], "kind": kind[form]}
+    likelihood = {"a": "gaussian", "kind": "bernoulli" if form == "two values" else "categorical"}
+    weight = np.ones(50)
+    weight[:6] = 0.0
+    est = NGMVLVM(n_components=1, likelihood=likelihood, **QUICK).fit(views, sample_weight=weight)
+    inferred = est.transform({name: Y[:6] for name, Y in views.items()})
+    np.testing.assert_allclose(est.embedding_[:6], inferred, atol=1e-5)
+    from_one_view = est.transform({"a": views["a"][:6]})
+    assert np.abs(inferred - from_one_view).max() > 1e-3  # otherwise the comparison above would be trivial
+
+
+def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_rejected(data):
+    kind = np.where(data["a"][:, 0] > 0, "yes", "no").astype(object)
+    kind[:3] = "never"
+    weight = np.ones(50)
+    weight[:3] = 0.0
+    with (
+        pytest.warns(ViewWarning, match="constant"),
+        pytest.raises(ViewError, match="'kind' must hold classes that occur in training. Got 'never'"),
+    ):
+        NGMVLVM(**QUICK).fit({"a": data["a"], "kind": kind}, sample_weight=weight)
+
+
 def test_sample_weights_are_saved(data, tmp_path):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 5.0], size=50)
     est = NGMVLVM(**QUICK).fit(data, sample_weight=weight)
@@ -120,34 +151,3 @@ def test_invalid_view_weights_are_rejected(weights, message, data):
 def test_private_dimensions_of_a_view_of_weight_zero_are_rejected(data):
     with pytest.raises(ValueError, match="private dimensions to view 'b', but its weight in view_weights is zero"):
         NGMVLVM(view_weights={"a": 1.0, "b": 0.0}, n_private={"b": 1}, **QUICK).fit(data)
-
-
-@pytest.mark.parametrize("form", ["labels", "one-hot", "two values"])
-def test_rows_of_weight_zero_are_inferred_from_categorical_and_binary_views(form, data):
-    side = (data["a"][:, 0] > 0).astype(int)
-    kind = {
-        "labels": np.array(["no", "yes"])[side],
-        "one-hot": np.eye(2)[side],
-        "two values": 5.0 + 4.0 * side[:, None],
-    }
-    views = {"a": data["a"][:, :1], "kind": kind[form]}
-    likelihood = {"a": "gaussian", "kind": "bernoulli" if form == "two values" else "categorical"}
-    weight = np.ones(50)
-    weight[:6] = 0.0
-    est = NGMVLVM(n_components=1, likelihood=likelihood, **QUICK).fit(views, sample_weight=weight)
-    inferred = est.transform({name: Y[:6] for name, Y in views.items()})
-    np.testing.assert_allclose(est.embedding_[:6], inferred, atol=1e-5)
-    from_one_view = est.transform({"a": views["a"][:6]})
-    assert np.abs(inferred - from_one_view).max() > 1e-3  # otherwise the comparison above would be trivial
-
-
-def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_rejected(data):
-    kind = np.where(data["a"][:, 0] > 0, "yes", "no").astype(object)
-    kind[:3] = "never"
-    weight = np.ones(50)
-    weight[:3] = 0.0
-    with (
-        pytest.warns(ViewWarning, match="constant"),
-        pytest.raises(ViewError, match="'kind' must hold classes that occur in training. Got 'never'"),
-    ):
-        NGMVLVM(**QUICK).fit({"a": data["a"], "kind": kind}, sample_weight=weight)
