@@ -97,10 +97,10 @@ class NewRows:
     @torch.no_grad()
     def latents(self) -> tuple[Float[np.ndarray, "N D"], Float[np.ndarray, "N D"]]:
         """Return mean and standard deviation of the Laplace approximation at the best mode of every row."""
-        at_training = [self._at_places(name) for name in self.arrays]
+        at_candidates = [self._at_candidates(name) for name in self.arrays]
         found = []
-        for _, seen in self._portions():
-            first = initial_latents(candidate_log_likelihood(seen, at_training), self._places)
+        for _, seen in self._blocks():
+            first = initial_latents(candidate_log_likelihood(seen, at_candidates), self._candidates)
             modes = find_modes(seen, first, tempering=1.0)
             found.append(torch.stack([modes.mean[:, 0], modes.std[:, 0]]))
         mean, std = torch.cat(found, dim=1).cpu().numpy()
@@ -145,31 +145,31 @@ class NewRows:
 
     def _predictions(self, targets: Mapping[str, ViewFunction | ViewEntries]) -> Iterator[tuple[str, Rows, Prediction]]:
         """Predict views in blocks of rows, each with its tempering."""
-        at_training = {name: self._places.predict(view) for name, view in targets.items()}
-        seen_at_training = [self._at_places(name) for name in self.arrays]
+        at_candidates = {name: self._candidates.predict(view) for name, view in targets.items()}
+        rows_at_candidates = [self._at_candidates(name) for name in self.arrays]
         levels = {name: self._tempering(name) for name in targets}
-        for portion, seen in self._portions():
-            for level in np.unique([levels[name][portion] for name in targets]):
+        for block, seen in self._blocks():
+            for level in np.unique([levels[name][block] for name in targets]):
                 # views with the same tempering share the posterior of the latents
-                wanted = {name: levels[name][portion] == level for name in levels}
+                wanted = {name: levels[name][block] == level for name in levels}
                 needed = np.any(list(wanted.values()), axis=0)
                 rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
-                places = mixture_posterior(rows_of, self._places, seen_at_training, tempering=float(level))
+                posterior = mixture_posterior(rows_of, self._candidates, rows_at_candidates, tempering=float(level))
                 for name, mine in wanted.items():
                     chosen = torch.as_tensor(mine[needed], device=self._eps.device)
                     if mine.any():
                         found = posterior_predictive(
-                            places.select_rows(chosen), targets[name], at_training[name], self._eps
+                            posterior.select_rows(chosen), targets[name], at_candidates[name], self._eps
                         )
-                        yield name, portion[mine], found
+                        yield name, block[mine], found
 
     @torch.no_grad()
     def log_density(self) -> float:
         """Compute the log density of all observed entries in the units of the data, summed over rows."""
-        at_training = [self._at_places(name) for name in self.arrays]
+        at_candidates = [self._at_candidates(name) for name in self.arrays]
         total = 0.0
-        for _, seen in self._portions():
-            total += float(mixture_posterior(seen, self._places, at_training, tempering=1.0).log_evidence.sum())
+        for _, seen in self._blocks():
+            total += float(mixture_posterior(seen, self._candidates, at_candidates, tempering=1.0).log_evidence.sum())
         for name, Y in self.arrays.items():
             total -= self.fitted.views[name].scaling.log_volume(Y)
         return total
@@ -204,14 +204,14 @@ class NewRows:
         has_view = observed_rows(self.arrays[name], self._kept(name))
         return np.where(has_view, tempering.from_itself, tempering.from_others)
 
-    def _portions(self) -> Iterator[tuple[Rows, list[ObservedRows]]]:
+    def _blocks(self) -> Iterator[tuple[Rows, list[ObservedRows]]]:
         """Yield blocks of scaled rows with the functions of their views."""
-        n_places, D = self._places.mean.shape
+        n_candidates, D = self._candidates.mean.shape
         widest = max(max(self._functions[name].posteriors[0].mean.shape) for name in self.arrays)
         show = row_bar(self._n_rows, "Rows") if self.verbose else nullcontext(lambda n_rows: None)
         with show as advance:
-            for block in row_blocks(self._n_rows, max(N_INITIAL_LATENTS * D * widest, n_places)):
-                rows = np.arange(block.start, block.stop)
+            for row_slice in row_blocks(self._n_rows, max(N_INITIAL_LATENTS * D * widest, n_candidates)):
+                rows = np.arange(row_slice.start, row_slice.stop)
                 yield rows, [(self._functions[name], self._scaled(name, rows)) for name in self.arrays]
                 advance(len(rows))
 
@@ -224,7 +224,7 @@ class NewRows:
         return {name: view.function.double() for name, view in self.fitted.views.items()}
 
     @cached_property
-    def _places(self) -> CandidateLatents:
+    def _candidates(self) -> CandidateLatents:
         latent, generator = self.fitted.model.latent, self._generator()
         rows = torch.randperm(len(latent.mean), generator=generator).to(latent.mean.device)
         if latent.sample_weight is not None:  # rows of weight zero are no candidates
@@ -236,8 +236,8 @@ class NewRows:
         mean = self.fitted.model.latent.mean
         return antithetic_normals((defaults.N_LATENT_DRAWS, mean.shape[1]), mean, self._generator())
 
-    def _at_places(self, name: str) -> Prediction:
-        return self._places.predict(self._functions[name])
+    def _at_candidates(self, name: str) -> Prediction:
+        return self._candidates.predict(self._functions[name])
 
     def _generator(self) -> torch.Generator:
         """Return a CPU generator, so that a model fitted on a GPU predicts the same after it is loaded without one."""

@@ -66,21 +66,21 @@ def _matching_rows(est: AbstractMultiViewLVM, mdata: Any) -> Int[np.ndarray, " N
             f"The fit has {N} rows without names, so the {type(mdata).__name__} must have as many. Got {len(wanted)}. "
             "Pass the rows that were fitted, or fit a DataFrame, AnnData or MuData, whose rows have names."
         )
-    place = {name: i for i, name in enumerate(fitted)}
-    if len(place) < N or len(set(wanted)) < len(wanted):
+    row_of = {name: i for i, name in enumerate(fitted)}
+    if len(row_of) < N or len(set(wanted)) < len(wanted):
         raise ViewError(
             "Row names must be unique to be matched in another order. Got duplicate names. "
             "Call obs_names_make_unique() before the fit, or pass the rows in the order of the fit."
         )
-    unknown = [name for name in wanted if name not in place]
-    absent = sorted(set(fitted).difference(wanted), key=place.__getitem__)
+    unknown = [name for name in wanted if name not in row_of]
+    absent = sorted(set(fitted).difference(wanted), key=row_of.__getitem__)
     if unknown or absent:
         raise ViewError(
             f"The {type(mdata).__name__} must have the rows of the fit. Of the {N} rows of the fit it lacks "
             f"{_counted(absent)}; of its {len(wanted)} rows the fit does not have {_counted(unknown)}. "
             "Pass the rows that were fitted."
         )
-    return np.array([place[name] for name in wanted])
+    return np.array([row_of[name] for name in wanted])
 
 
 def _counted(names: list[str]) -> str:

@@ -89,7 +89,7 @@ class NegativeBinomialNetwork(AbstractAutoencoderNetwork):
     Args:
         n_columns: number of columns, M.
         n_components: number of latent dimensions, D.
-        hidden: widths of the hidden mlp.
+        hidden: widths of the hidden layers.
         generator: random number generator of the initialisation.
     """
 

@@ -149,7 +149,7 @@ class CVQVAE(AbstractAutoencoder):
         Args:
             n_components: number of latent dimensions, D.
             n_codes: size of the codebook.
-            n_hidden: width of the two hidden mlp, of encoder and decoder.
+            n_hidden: width of the two hidden layers, of encoder and decoder.
             batch_size: rows per step.
             max_iter: number of Adam steps.
             learning_rate: learning rate of Adam.

@@ -101,7 +101,7 @@ class AbstractMultimodalNetwork(nn.Module, ABC):
     Args:
         widths: view name -> number of columns.
         n_components: number of latent dimensions, D.
-        hidden: widths of the hidden mlp.
+        hidden: widths of the hidden layers.
         generator: random number generator of the initialisation.
     """
 
