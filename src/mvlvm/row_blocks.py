@@ -45,7 +45,7 @@ def row_sum(blocks: Iterable[slice], term: Callable[[slice], tuple[*Terms]]) -> 
     are reproducible.
 
     Args:
-        blocks: slices that cover all rows, as from `row_blocks`; at least one.
+        blocks: slices that cover all rows, as from `row_blocks`; without any, the terms of no rows are returned.
         term: returns the terms of a block of rows as new arrays, tensors or numbers, to which later ones are added.
 
     Returns:
@@ -58,7 +58,7 @@ def row_sum(blocks: Iterable[slice], term: Callable[[slice], tuple[*Terms]]) -> 
         >>> sums.tolist(), count
         ([6.0, 9.0], 3)
     """
-    first, *others = blocks
+    first, *others = list(blocks) or [slice(0, 0)]
     sums = term(first)
     for rows in others:
         sums = tuple(iadd(total, part) for total, part in zip(sums, term(rows), strict=True))

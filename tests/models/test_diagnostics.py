@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from mvlvm import defaults
+from mvlvm import NGMVLVM, defaults
+from mvlvm.datasets import load
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.kernels import ngsm_kernel
 from mvlvm.likelihoods.counts import Poisson
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import (
     MIN_SHARE,
+    ExplainedVariance,
     expected_bound,
     explained_variance,
     keep_dimensions,
@@ -192,3 +194,17 @@ def test_parameters_of_kept_dimensions_are_unchanged(generator):
             assert torch.equal(getattr(new, name), values[:, kept] if values.ndim > 1 else values)
         assert view.draw_features(generator)(model.latent.mean).shape[0] == 6
     assert all(parameter.requires_grad and parameter.is_leaf for parameter in model.parameters())
+
+
+def test_explained_variance_of_a_dimension_never_exceeds_the_total():
+    shares = ExplainedVariance(0.3, torch.tensor([1.6, 0.1, -0.2], dtype=torch.float64))
+    assert shares.per_dimension().tolist() == [0.3, 0.1, -0.2]
+
+
+def test_reported_shares_of_dimensions_are_bounded_by_the_explained_variance():
+    """Without one of the interacting dimensions the reconstruction is worse than the column means."""
+    data = load("shared-private", n_samples=80, n_features=8, random_state=0)
+    est = NGMVLVM(n_components=3, max_iter=100, tol=0.0, n_points=10, random_state=0).fit(data)
+    total = np.array(list(est.explained_variance_.values()))[:, None]
+    assert (est.explained_variance_per_dimension_ <= total).all()
+    assert (est.explained_variance_per_dimension_ > 0).any()

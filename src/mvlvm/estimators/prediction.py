@@ -33,7 +33,7 @@ from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.likelihoods import Support
 from mvlvm.models.weight_posterior import Prediction
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.row_blocks import row_blocks
+from mvlvm.row_blocks import row_blocks, row_sum
 from mvlvm.training.progress import row_bar
 from mvlvm.views.encoding import check_known_classes
 from mvlvm.views.layout import Views
@@ -177,11 +177,11 @@ class NewRows:
     @property
     def n_observed(self) -> int:
         """The number of observed entries in columns that the model uses; a label counts as one."""
-        return sum(
-            self._functions[name].likelihood.count_entries(torch.as_tensor(Y[rows][:, self._kept(name)]))
-            for name, Y in self.arrays.items()
-            for rows in row_blocks(*Y.shape)
-        )
+        return sum(self._n_observed(name, Y) for name, Y in self.arrays.items())
+
+    def _n_observed(self, name: str, Y: Float[np.ndarray, "N M"]) -> int:
+        count, kept = self._functions[name].likelihood.count_entries, self._kept(name)
+        return row_sum(row_blocks(*Y.shape), lambda rows: (count(torch.as_tensor(Y[rows][:, kept])),))[0]
 
     @property
     def n_empty(self) -> int:
