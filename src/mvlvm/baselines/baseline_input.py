@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.errors import ViewError
+from mvlvm.likelihoods import Categorical, Gaussian
 from mvlvm.views.encoding import Encoding, fit_encodings
 from mvlvm.views.layout import Layout, Views
 from mvlvm.views.likelihood_inference import are_integers
@@ -78,9 +79,8 @@ def validate_views(views: Any, method: str, kind: DataKind, *, allow_missing: bo
     """
     data = as_views(views)
     # categorical columns are one-hot encoded and then treated as numbers
-    encodings = fit_encodings(
-        data, {name: "categorical" if name in data.classes else "gaussian" for name in data.names}
-    )
+    kinds = {name: Categorical if name in data.classes else Gaussian for name in data.names}
+    encodings = fit_encodings(data, {name: likelihood.name for name, likelihood in kinds.items()})
     encoded = _encode(data, encodings)
     _check_entries(method, encoded, kind, allow_missing)
     scalings = {name: fit_scaling(name, Y, "auto") for name, Y in encoded.items()}
