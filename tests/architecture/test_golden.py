@@ -11,6 +11,7 @@ from tests.architecture import golden
 RECORDED = json.loads(golden.RECORDED.read_text())
 
 
+@pytest.mark.usefixtures("no_type_checks")
 @pytest.mark.parametrize("dtype", golden.DTYPES)
 @pytest.mark.parametrize("case", golden.CASES)
 def test_results_equal_the_recorded_ones_bit_for_bit(case, dtype):

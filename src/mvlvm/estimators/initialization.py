@@ -78,13 +78,10 @@ def initialize(views: ScaledViews, options: FitOptions, generator: torch.Generat
         model.latent.reset_to_prior(empty)
         return model
 
-    names = list(candidates)
-    states = build(names[0], _clone(generator)).init_states(
-        data, max_energy_share=options.compress, memory_budget=options.memory_budget
-    )
-    init = choose_init(names, build, data, states, options, generator)
+    init = choose_init(list(candidates), build, data, options, generator)
     _warn_of_empty_rows(len(empty) - len(zero_weight_rows(views.sample_weight)))
-    return InitialModel(build(init, generator), data, states, dimensions, init)
+    model = build(init, generator)
+    return InitialModel(model, data, _init_states(model, data, options), dimensions, init)
 
 
 def initial_latents(
@@ -110,7 +107,6 @@ def choose_init(
     names: Sequence[str],
     build: Callable[[str, torch.Generator], MultiViewLVM],
     data: Sequence[ViewData],
-    states: ViewStates,
     options: FitOptions,
     generator: torch.Generator,
 ) -> str:
@@ -123,7 +119,6 @@ def choose_init(
         names: of the initialisations; a single one is not tried.
         build: returns an untrained model for an initialisation.
         data: the observations.
-        states: the views' states before training.
         options: of the fit.
         generator: of the training to come; its state does not change.
     """
@@ -131,9 +126,11 @@ def choose_init(
         return names[0]
     trial = replace(options, max_iter=min(TRIAL_STEPS, options.max_iter), tol=0.0, verbose=0)
     bounds: dict[str, float] = {}
+    states: ViewStates | None = None
     for name in names:
-        draws = _clone(generator)
+        draws = torch.Generator(generator.device).set_state(generator.get_state())
         model = build(name, draws)
+        states = _init_states(model, data, options) if states is None else states  # the same for all
         try:
             history = train_model(model, data, states, trial, draws).history
         except NumericalError:  # another initialisation may succeed; if none does, training raises the error
@@ -204,8 +201,8 @@ def _check_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.
     return mean
 
 
-def _clone(generator: torch.Generator) -> torch.Generator:
-    return torch.Generator(generator.device).set_state(generator.get_state())
+def _init_states(model: MultiViewLVM, data: Sequence[ViewData], options: FitOptions) -> ViewStates:
+    return model.init_states(data, max_energy_share=options.compress, memory_budget=options.memory_budget)
 
 
 def _warn_of_empty_rows(n_empty: int) -> None:
