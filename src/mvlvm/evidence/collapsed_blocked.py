@@ -322,7 +322,10 @@ class _RowBlocks:
             grad_X[rows], gradients = features_vjp(block, G, self.X[rows], self.frequencies, self.plan.space)
             return gradients
 
-        return grad_X, FrequencyGradients(*row_sum(self.slices, term))
+        sums = row_sum(self.slices, term)
+        # the memory layout, which determines the last bits of what autograd computes from them
+        sums = sums if len(self.slices) == 1 else (part.contiguous() for part in sums)
+        return grad_X, FrequencyGradients(*sums)
 
     def _columns(self, rows: slice) -> Float[Tensor, "n r"]:
         """Return a block of rows of Y in the precision of the features, rounded to TF32 on a GPU."""
