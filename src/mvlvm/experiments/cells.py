@@ -212,7 +212,7 @@ class CellStore:
         if not path.exists():
             return {}
         with np.load(path, allow_pickle=False) as archive:
-            return {_RENAMED_ARRAYS.get(name, name): archive[name] for name in archive.files}
+            return {_RENAMED_ARRAYS.get(str(name), str(name)): archive[name] for name in archive.files}
 
     def _array_path(self, cell: Cell) -> Path:
         name = hashlib.sha256(json.dumps([cell.as_json(), RESULTS_VERSION], sort_keys=True).encode()).hexdigest()[:16]

@@ -151,13 +151,13 @@ class Compression:
         # columns of zeros change nothing, and a GPU multiplies faster with them
         width = n_kept + (-n_kept % _ALIGNMENT if self.Y.is_cuda else 0)
         Y = self.Y.new_zeros((N, width), dtype=self.dtype)
-        on_grid = coarse and supports_tf32(Y)
+        rounded = coarse and supports_tf32(Y)
         for rows in _blocks(self.Y):
             block = self.Y[rows].to(self.dtype)
             block = block if basis is None else block @ basis
-            Y[rows, :n_kept] = round_to_tf32(block) if on_grid else block
+            Y[rows, :n_kept] = round_to_tf32(block) if rounded else block
         dropped = 0.0 if n_kept == M else max(0.0, energy - squared_norm(Y))
-        return Target(Y, M, energy, dropped, self.row_scale, on_grid)
+        return Target(Y, M, energy, dropped, self.row_scale, rounded)
 
 
 @dataclass(frozen=True)
@@ -238,6 +238,6 @@ def refresh_gaussian_state(state: ViewState, noise_variance: float, n_steps: int
         return replace(state, exact=exact)
     has_learned = n_steps >= _STEPS_TO_LEARN_NOISE
     n_kept = compression.updated_n_kept(state.n_kept, noise_variance) if has_learned else state.n_kept
-    if n_kept != state.n_kept or (supports_tf32(target.Y) and target.on_grid == exact):
+    if n_kept != state.n_kept or (supports_tf32(target.Y) and target.rounded_to_tf32 == exact):
         target = compression.truncate(n_kept, coarse=not exact)
     return replace(state, target=target, n_kept=n_kept, exact=exact)
