@@ -7,7 +7,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
-MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 10
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 7
+# The interface of all likelihoods is one class, so that inheritance has two levels.
+MAY_HAVE_MORE_METHODS = {"AbstractLikelihood": 10}
 # `load` passes options to data sets, and checks their names against those that the data set has.
 MAY_TAKE_KEYWORDS = {("loader.py", "load")}
 
@@ -49,4 +51,4 @@ def test_classes_have_few_methods(path):
         if isinstance(node, ast.ClassDef):
             methods = [member.name for member in node.body if isinstance(member, ast.FunctionDef)]
             public = [name for name in methods if not name.startswith("_")]
-            assert len(public) <= MAX_METHODS or "fit" in public, node.name
+            assert len(public) <= MAY_HAVE_MORE_METHODS.get(node.name, MAX_METHODS) or "fit" in public, node.name

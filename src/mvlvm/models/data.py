@@ -67,11 +67,6 @@ class ViewData:
         """Return the rows of a matrix over all samples that this view observes."""
         return X if self.rows is None else X[self.rows]
 
-    @property
-    def row_scale(self) -> Float[Tensor, " R"] | None:
-        """Square roots of the sample weights; None stands for ones."""
-        return None if self.sample_weight is None else self.sample_weight.sqrt()
-
     def scale_rows(self, values: Float[Tensor, "R K"]) -> Float[Tensor, "R K"]:
         """Multiply rows by the square roots of their weights, so that sums of squares and products are weighted."""
         return values if self.sample_weight is None else values * self.sample_weight.sqrt().to(values)[:, None]

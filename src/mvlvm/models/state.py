@@ -215,8 +215,8 @@ def initial_gaussian_state(
     state = ViewState(memory_budget=memory_budget, workspace=workspace or Workspace())
     if data.missing is not None:
         return replace(state, imputed=data.Y)
-    Y, scale = data.scale_rows(data.Y), data.row_scale
-    scale = None if scale is None else scale.to(dtype)
+    Y = data.scale_rows(data.Y)
+    scale = None if data.sample_weight is None else data.sample_weight.sqrt().to(dtype)
     if max_energy_share is None:
         return replace(state, target=Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale), n_kept=Y.shape[1])
     compression = Compression(Y, principal_directions(Y, dtype), max_energy_share, dtype, scale)
