@@ -8,7 +8,7 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-baselines test-mutations check results-baselines results-views results-likelihoods results-speed clean
+.PHONY: help demo test test-slow test-baselines test-mutations check check-results clean
 
 help:
 	@echo "make demo                 fit two built-in data sets, print a table of results, write figures to $(DEMO_OUT)/"
@@ -17,10 +17,8 @@ help:
 	@echo "make test-baselines       install the libraries of all baselines (docs/baselines.md), and test the baselines"
 	@echo "make test-mutations       insert single-line errors into the source, and check that the tests detect them; minutes"
 	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
-	@echo "make results-baselines    measure docs/results/baselines.md; half an hour"
-	@echo "make results-views        measure docs/results/views.md; hours; resumes an interrupted run"
-	@echo "make results-likelihoods  measure docs/results/likelihoods.md; hours without a GPU; resumes an interrupted run"
-	@echo "make results-speed        measure docs/results/speed.md; hours; resumes an interrupted run"
+	@echo "make check-results        recompute every number in docs/results from the cells in results/"
+	@echo "make results-NAME         measure a study of 'mvlvm studies list', or all of 'paper' or 'quality'; resumes"
 	@echo "make clean                remove the environment (.venv) and $(DEMO_OUT)/"
 	@echo "make help                 show this list"
 
@@ -70,17 +68,11 @@ check: .venv/dev test
 	$(BIN)/python -m pyright
 	$(BIN)/lint-imports
 
-results-views: .venv/baselines
-	$(BIN)/python benchmarks/views.py
+check-results: .venv/demo
+	$(BIN)/python -m mvlvm studies check
 
-results-baselines: .venv/baselines
-	$(BIN)/python benchmarks/baselines.py
-
-results-likelihoods: .venv/demo
-	$(BIN)/python benchmarks/likelihoods.py
-
-results-speed: .venv/bench
-	$(BIN)/python -m mvlvm bench --out docs/results
+results-%: .venv/bench
+	$(BIN)/python -m mvlvm studies run $*
 
 clean:
 	rm -rf .venv "$(DEMO_OUT)"

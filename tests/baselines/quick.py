@@ -12,6 +12,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "UMAP": {"max_iter": 5},
     "HPF": {"max_iter": 5},
     "BGPLVM": {"max_iter": 3, "n_inducing": 5},
+    "GPyTorch GPLVM": _SPARSE,
     "GPLVM-SVI": _SPARSE,
     "DGPLVM": _SPARSE,
     "VAE": _SMALL_NETWORK,

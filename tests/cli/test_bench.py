@@ -1,85 +1,65 @@
 """The command `mvlvm bench`: measuring, resuming, merging and invalid input."""
 
-import json
-
 import pytest
 from typer.testing import CliRunner
 
-from mvlvm.benchmarks import session
 from mvlvm.cli.main import app
+from mvlvm.studies import runner
+from mvlvm.studies.cells import DONE
+from mvlvm.studies.store import Store
 
 
 def _bench(*arguments):
     return CliRunner().invoke(app, ["bench", *map(str, arguments)])
 
 
-def test_quick_run_measures_writes_and_resumes(tmp_path, monkeypatch):
+def test_quick_run_measures_writes_and_resumes(tmp_path):
     out = tmp_path / "a folder" / "bench"
-    arguments = [
-        "--quick",
-        "--device",
-        "cpu",
-        "--only",
-        "steps,peers",
-        "--method",
-        "naive",
-        "--method",
-        "PCA",
-        "--out",
-        out,
-    ]
-    result = _bench(*arguments)
+    arguments = ["--quick", "--device", "cpu", "--only", "steps,peers", "--method", "naive", "--method", "PCA"]
+    result = _bench(*arguments, "--out", out)
     assert result.exit_code == 0, result.output
-    assert "steps, naive" in result.output
-    assert "peers, PCA" in result.output
-    cells = [json.loads(line) for line in (out / "speed.jsonl").read_text().splitlines()]
-    assert {cell["status"] for cell in cells} == {"done"}
+    assert "PCA on digits-halves" in result.output
+    assert "per step" in result.output
+    assert "claims were not measured" in result.output
+    records = Store(out).read("speed").values()
+    assert {record.status for record in records} == {DONE}
+    assert {record.cell.settings["part"] for record in records} == {"steps", "peers"}
     page = (out / "speed.md").read_text()
-    assert "mean nothing" in page
+    assert "A quick run" in page
     assert "| naive |" in page
-    assert "digits-halves" in page
-
-    monkeypatch.setattr(session, "work", lambda task: pytest.fail("the measurement was repeated"))
-    assert _bench(*arguments).exit_code == 0
-
-
-def test_our_step_is_compared_with_the_naive_one(tmp_path):
-    result = _bench("--quick", "--device", "cpu", "--only", "steps", "--out", tmp_path)
-    assert result.exit_code == 0, result.output
-    methods = {json.loads(line)["task"]["method"] for line in (tmp_path / "speed.jsonl").read_text().splitlines()}
-    assert methods == {"ours", "naive"}
+    again = _bench(*arguments, "--out", out)
+    assert "3 cells, 3 already finished" in again.output
 
 
 def test_interrupt_keeps_finished_measurements(tmp_path, monkeypatch):
-    requested = []
+    append = Store.append
 
-    def interrupted(task):
-        requested.append(task)
-        if len(requested) == 2:
-            raise KeyboardInterrupt
-        return {"status": "done", "numbers": {"seconds": 1.0, "seconds_per_step": 1.0, "peak_bytes": 1}, "note": ""}
+    def interrupted(self, record):
+        append(self, record)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "work", interrupted)
+    monkeypatch.setattr(Store, "append", interrupted)
     result = _bench("--quick", "--device", "cpu", "--only", "steps", "--out", tmp_path)
     assert result.exit_code == 130
     assert "Finished measurements are kept" in result.output
-    assert len((tmp_path / "speed.jsonl").read_text().splitlines()) == 1
+    assert len(Store(tmp_path).read("speed")) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--only", "speed"], "--only must be one of: steps"),
-        (["--method", "GPflow"], "--method must be one of: ours"),
+        (["--only", "step"], "There is no experiment of the benchmark 'step'. Did you mean 'steps'?"),
+        (["--method", "MOFFA"], "There is no method 'MOFFA'. Did you mean 'MOFA'?"),
         (["--device", "tpu"], "'auto', 'cpu' or 'cuda'"),
-        (["--merge", "nowhere.jsonl"], "which is not a file"),
+        (["--merge", "nowhere.jsonl"], "--merge must be a folder of cells, or a file such as speed.jsonl"),
     ],
 )
-def test_invalid_input_is_reported_with_exit_code_2(tmp_path, arguments, message):
-    result = _bench("--quick", "--out", tmp_path, *arguments)
+def test_invalid_input_is_reported_and_leaves_no_folder(tmp_path, arguments, message):
+    result = _bench("--quick", "--out", tmp_path / "out", *arguments)
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_file_in_place_of_the_output_folder_is_rejected(tmp_path):
@@ -89,9 +69,10 @@ def test_file_in_place_of_the_output_folder_is_rejected(tmp_path):
     assert "--out must be a folder" in result.output
 
 
-def test_results_of_another_machine_are_merged(tmp_path):
+def test_results_of_another_machine_are_merged(tmp_path, monkeypatch):
     _bench("--quick", "--device", "cpu", "--only", "peers", "--method", "PCA", "--out", tmp_path / "there")
+    monkeypatch.setattr(runner.Runner, "run", lambda *_: pytest.fail("a cell was run"))
     result = _bench("--quick", "--merge", tmp_path / "there" / "speed.jsonl", "--out", tmp_path / "here")
     assert result.exit_code == 0, result.output
-    assert "1 new results" in result.output
+    assert "1 new cell." in result.output
     assert "| PCA |" in (tmp_path / "here" / "speed.md").read_text()

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import mvlvm
 from mvlvm.cli.main import app
-from mvlvm.experiments import demo_experiment as experiment
 from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.studies import demo as experiment
 
 
 @pytest.fixture

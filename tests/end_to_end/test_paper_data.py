@@ -8,7 +8,7 @@ from mvlvm.datasets import load
 from mvlvm.evaluation import nearest_neighbour_accuracy
 from tests.datasets.real_data import need
 
-# The defaults were tuned on these seeds; docs/results/foundation.md reports three other seeds.
+# The defaults were tuned on these seeds; docs/results/paper/single-view.md reports five.
 SEEDS = range(3)
 pytestmark = [
     need("mnist.npz", "cifar10_gray20.npz", "bridges.npz"),

@@ -35,6 +35,19 @@ def test_lines_pass_through_the_means_and_bands_are_one_standard_deviation():
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("views", "R²")
 
 
+def test_bands_and_error_bars_end_at_the_limits_of_a_bounded_quantity():
+    curves = {"PCA": ([1, 2], [0.9, 0.2], [0.3, 0.3]), "MOFA": ([1], [0.95], [0.2])}
+    (panel,) = drawn(plots.plot_curves(curves, x="views", y="R²", limits=(0.0, 1.0)))
+    band, bar = panel.collections
+    corners = band.get_paths()[0].vertices
+    for x, low, high in [(1, 0.6, 1.0), (2, 0.0, 0.5)]:
+        heights = corners[corners[:, 0] == x, 1]
+        assert (heights.min(), heights.max()) == pytest.approx((low, high))
+    assert np.ravel(bar.get_segments()[0]) == pytest.approx([1, 0.75, 1, 1.0])
+    (free,) = drawn(plots.plot_curves(curves, x="views", y="R²", limits=(None, 1.0)))
+    assert free.collections[0].get_paths()[0].vertices[:, 1].min() == pytest.approx(-0.1)
+
+
 def test_missing_points_are_not_drawn_and_methods_without_points_are_not_in_the_legend():
     curves = {"PCA": ([1, 2, 3], [1.0, np.nan, 3.0]), "MOFA": ([2], [2.0], [np.nan]), "GFA": ([1, 2], [np.nan] * 2)}
     figure = plots.plot_curves(curves, **NAMES)

@@ -15,10 +15,22 @@ def test_wall_times_are_lines_on_logarithmic_axes_and_stopped_fits_are_open_tria
     (panel,) = drawn(plot_wall_times(times, {"slow": {1000: 60.0}}, title="t"))
     lines = {line.get_label(): line for line in panel.get_lines()}
     assert lines["ours"].get_xydata().tolist() == [[500, 1], [1000, 2]]
-    (stop,) = [line for line in panel.get_lines() if line.get_markerfacecolor() == "none"]
+    stop, in_legend = [line for line in panel.get_lines() if line.get_markerfacecolor() == "none"]
+    assert in_legend.get_label() == "stopped at the time limit"
     np.testing.assert_allclose(stop.get_xydata(), [[1000, 60]], rtol=0.1)
     assert stop.get_color() == lines["slow"].get_color() != lines["ours"].get_color()
     assert panel.get_xscale() == panel.get_yscale() == "log"
+
+
+def test_triangles_of_fits_stopped_at_the_same_size_are_centred_on_it():
+    methods = [f"method {k}" for k in range(9)]
+    stopped = {method: {1000: 60.0} for method in methods[:3]} | {methods[3]: {500: 60.0}}
+    (panel,) = drawn(plot_wall_times({method: {} for method in methods}, stopped, title="t"))
+    triangles = [line for line in panel.get_lines() if line.get_marker() == "^" and len(line.get_xdata())]
+    *three, one = sorted((line.get_xdata()[0] for line in triangles), reverse=True)
+    assert one == 500
+    assert np.mean(three) == pytest.approx(1000)
+    assert len(set(three)) == 3
 
 
 def test_the_fitted_line_passes_through_collinear_points():
@@ -27,7 +39,7 @@ def test_the_fitted_line_passes_through_collinear_points():
     line, points = panel.get_lines()
     np.testing.assert_allclose(line.get_ydata(), points.get_ydata())
     np.testing.assert_allclose(points.get_ydata(), [1, 10, 100])  # milliseconds
-    assert panel.get_legend().get_texts()[0].get_text() == "slope 1.00"
+    assert panel.get_legend().get_texts()[0].get_text() == "exponent 1.00"
 
 
 def test_accuracy_is_in_percent_with_its_target():
@@ -37,6 +49,8 @@ def test_accuracy_is_in_percent_with_its_target():
     np.testing.assert_allclose(ours.get_ydata(), [50, 70])
     assert set(target.get_ydata()) == {60.0}
     assert len(right.get_lines()) == 1
+    (legend,) = left.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["ours", "PCA", "accuracy to reach"]
 
 
 def test_accuracy_is_the_best_so_far():

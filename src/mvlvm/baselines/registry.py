@@ -74,6 +74,7 @@ ENTRIES = (
     _one_view("UMAP", "manifold.neighbour_embedding:UMAP", "umap"),
     _one_view("HPF", "linear.count_factorization:HPF", "hpfrec"),
     _one_view("BGPLVM", "gp.gpy_models:BGPLVM", "GPy"),
+    _one_view("GPyTorch GPLVM", "gp.gpytorch_gplvm:GPyTorchGPLVM", "gpytorch"),
     _one_view("GPLVM-SVI", "gp.svi_gplvm:GPLVMSVI"),
     _one_view("DGPLVM", "gp.svi_gplvm:DGPLVM"),
     _one_view("VAE", "autoencoders.vae:VAE"),

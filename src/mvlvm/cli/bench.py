@@ -1,4 +1,4 @@
-"""The `mvlvm bench` command."""
+"""The `mvlvm bench` command: the studies of speed and wall time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
+from mvlvm.cli.study_commands import check_folder, chosen_cells, merge_stores, run_cells, split_names, write
 
 if TYPE_CHECKING:
-    from mvlvm.benchmarks.session import Session
-    from mvlvm.benchmarks.tasks import Outcome, Task
+    from mvlvm.studies.cells import Cell, Record
+    from mvlvm.studies.store import Store
+    from mvlvm.studies.study import Study
+
+_WALL_TIME = "walltime"
 
 
 def bench(
@@ -24,103 +28,80 @@ def bench(
     method: Annotated[list[str] | None, typer.Option(help="Run only these methods. Repeatable.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A test run of seconds, without meaningful results.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[Path, typer.Option(help="Output folder for results, page and figures.")] = Path("bench"),
+    out: Annotated[Path, typer.Option(help="Output folder for cells, pages and figures.")] = Path("bench"),
     merge: Annotated[
-        list[Path] | None, typer.Option(help="Merge the results of this file; runs nothing. Repeatable.")
+        list[Path] | None, typer.Option(help="Merge the results of this file or folder; runs nothing. Repeatable.")
     ] = None,
     limit: Annotated[float | None, typer.Option(min=1, help="Time limit per method in seconds.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Repeat measurements that have already finished.")] = False,
 ) -> None:  # fmt: skip
     """Compare run time, memory and quality with other libraries, and write a page. Resumes an interrupted run."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"--out must be a folder that can be created. Got {out}: {error.strerror}. Choose another folder.")
+    from mvlvm.studies.catalogue import SPEED_STUDIES
+    from mvlvm.studies.store import Store
+
+    studies, store, console = list(SPEED_STUDIES.values()), Store(out), Console()
+    cells = _cells(studies, only, method, quick=quick, device=device)
+    check_folder("--out", out)
     need_matplotlib("The benchmark", "bench")
-    from mvlvm.benchmarks.session import Session
-
-    session, console = Session(out, trial=quick), Console()
-    with interruptible(f"The benchmark was interrupted. Finished measurements are kept in {session.file.path}."):
+    with interruptible(f"The benchmark was interrupted. Finished measurements are kept in {out}."):
         if merge:
-            _merge(session, merge, console)
+            merge_stores(store, merge, console)
         else:
-            _run(session, _tasks(session, only, method, device, limit), again, console)
-        written = session.write_page()
-    _print_claims(session, console)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True, highlight=False)
+            run_cells(studies, cells, store, console, limit=limit, again=again, describe=_line)
+        write(studies, store, out, console, quick=quick)
+    _print_claims(studies, store, console, quick=quick)
 
 
-def _tasks(
-    session: "Session", only: Sequence[str] | None, methods: Sequence[str] | None, device: str, limit: float | None
-) -> "list[Task]":
-    """Return the tasks to run, or exit with a message if an option is invalid."""
-    from mvlvm.benchmarks.peers import METHODS
-    from mvlvm.benchmarks.plan import EXPERIMENTS, plan_for
-    from mvlvm.records import choose_device
+def _cells(
+    studies: "Sequence[Study]", only: Sequence[str] | None, methods: Sequence[str] | None, *, quick: bool, device: str
+) -> "list[Cell]":
+    """Return the cells to run, or exit with a message if an option is invalid."""
+    from mvlvm.studies.catalogue import check_names
 
-    requested = [name.strip() for part in only or EXPERIMENTS for name in part.split(",")]
-    for option, given, known in (("--only", requested, EXPERIMENTS), ("--method", methods or [], METHODS)):
-        for name in given:
-            if name not in known:
-                fail(f"{option} must be one of: {', '.join(known)}. Got '{name}'.")
+    names = None if methods is None else ",".join(methods)
+    cells = chosen_cells(studies, None, names, None, quick=quick, device=device)
+    parts = list(dict.fromkeys(_part(cell) for study in studies for cell in study.all_cells(quick=quick)))
+    requested = [name for text in only or parts for name in split_names(text)]
     try:
-        plan = plan_for(choose_device(device), trial=session.trial, limit_s=limit)
+        check_names("experiment of the benchmark", requested, parts)
     except ValueError as error:
         fail(str(error))
-    return session.tasks(plan, requested, methods or [])
+    return [cell for cell in cells if _part(cell) in requested]
 
 
-def _run(session: "Session", tasks: "Sequence[Task]", again: bool, console: Console) -> None:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        progress = bar.add_task("Measuring", total=len(tasks))
-
-        def report(outcome: "Outcome") -> None:
-            bar.console.print(_line(outcome), soft_wrap=True, highlight=False, markup=False)
-            bar.advance(progress)
-
-        session.run(tasks, report, again=again)
+def _part(cell: "Cell") -> str:
+    """Return the name of the experiment of a cell on the command line."""
+    return cell.settings.get("part", _WALL_TIME)
 
 
-def _merge(session: "Session", files: Sequence[Path], console: Console) -> None:
-    for path in files:
-        if not path.is_file():
-            fail(f"--merge must be a file of results, such as speed.jsonl. Got {path}, which is not a file.")
-    console.print(f"{session.file.merge(files)} new results.")
+def _line(record: "Record") -> str:
+    """Format a record in one line: the cell and its main results."""
+    from mvlvm.studies.tables import duration, size
+
+    metrics, parts = record.metrics, []
+    if "seconds_per_step" in metrics:
+        parts.append(f"{duration(metrics['seconds_per_step'])} per step")
+    if "peak_bytes" in metrics:
+        parts.append(size(metrics["peak_bytes"]))
+    if "accuracy" in metrics:
+        parts.append(f"1-NN {100 * metrics['accuracy']:.1f} %")
+    if "curve" in metrics:
+        parts.append(f"1-NN up to {100 * max(point['quality'] for point in metrics['curve']):.1f} %")
+    if "seconds" in metrics:
+        parts.append(f"{duration(metrics['seconds'])} in total")
+    summary = ", ".join([*parts, *([record.note] if record.note else [])])
+    return f"{record.cell.label}: {record.status}{f', {summary}' if summary else ''}"
 
 
-def _line(outcome: "Outcome") -> str:
-    """Format an outcome in one line: the task and its main results."""
-    from mvlvm.records import duration, size
+def _print_claims(studies: "Sequence[Study]", store: "Store", console: Console, *, quick: bool) -> None:
+    from mvlvm.studies.study import claim_rows
+    from mvlvm.studies.tables import NOTHING
 
-    task, numbers, parts = outcome.task, outcome.numbers, []
-    if "seconds_per_step" in numbers:
-        parts.append(f"{duration(numbers['seconds_per_step'])} per step")
-    if "peak_bytes" in numbers:
-        parts.append(size(numbers["peak_bytes"]))
-    if "accuracy" in numbers:
-        parts.append(f"1-NN {100 * numbers['accuracy']:.1f} %")
-    if "curve" in numbers:
-        parts.append(f"1-NN up to {100 * max(p['quality'] for p in numbers['curve']):.1f} %")
-    if "seconds" in numbers:
-        parts.append(f"{duration(numbers['seconds'])} in total")
-    summary = ", ".join([*parts, *([outcome.note] if outcome.note else [])])
-    return f"{task.experiment}, {task.method}, {task.case}: {outcome.status}{f', {summary}' if summary else ''}"
-
-
-def _print_claims(session: "Session", console: Console) -> None:
-    from rich.table import Table
-
-    from mvlvm.benchmarks.comparison import Results
-    from mvlvm.benchmarks.speed_page import claim_rows
-
-    rows = claim_rows(Results(session.file.read()))
-    table = Table("machine", "target", "measured", "met")
-    for machine, target, measured, met in rows:
-        if measured != "-":
-            table.add_row(machine, target, measured, met.replace("**", ""))
+    rows = [row for study in studies for row in claim_rows(study, study.results(store, quick=quick))]
+    table = Table("claim", "measured", "holds")
+    for claim, measured, holds in rows:
+        if measured != NOTHING:
+            table.add_row(claim, measured, holds.replace("**", ""))
     if table.row_count:
         console.print(table)
-    console.print(f"{len(rows) - table.row_count} of {len(rows)} targets were not measured.")
+    console.print(f"{len(rows) - table.row_count} of {len(rows)} claims were not measured.")

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from mvlvm import __version__
-from mvlvm.cli import data_commands
+from mvlvm.cli import data_commands, study_commands
 from mvlvm.cli.bench import bench
-from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
+from mvlvm.cli.exit_handling import interruptible, need_matplotlib
 from mvlvm.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -39,12 +39,9 @@ def demo(
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress bars.")] = False,
 ) -> None:
     """Fit two built-in data sets, print a table of results and write figures. Requires no download."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"--out must be a folder that can be created. Got {out}: {error.strerror}. Choose another folder.")
+    study_commands.check_folder("--out", out)
     need_matplotlib("The demo", "demo")
-    from mvlvm.experiments.demo_experiment import run_demo
+    from mvlvm.studies.demo import run_demo
 
     with interruptible("The demo was interrupted; no figures were written."):
         result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
@@ -64,3 +61,4 @@ def demo(
 app.command(name="bench")(bench)
 app.command(name="reproduce")(reproduce)
 app.add_typer(data_commands.app, name="data")
+app.add_typer(study_commands.app, name="studies")

@@ -44,6 +44,7 @@ def plot_curves(
     y: str,
     log: str = "",
     references: Mapping[str, Any] | None = None,
+    limits: tuple[float | None, float | None] = (None, None),
     title: str = "",
 ) -> Figure:
     """Plot the mean of every method along an axis, with a band of one standard deviation.
@@ -57,6 +58,8 @@ def plot_curves(
         log: the logarithmic axes: "", "x", "y" or "xy".
         references: name -> a number or (x, y), drawn as a dashed line. A name that consists of a method, a comma and a
             comment, such as "MV-RFLVM, paper", is drawn in the colour of the method.
+        limits: smallest and largest possible value of a bounded quantity, such as (None, 1.0) for R²; None for no bound.
+            Bands end there.
         title: title of the figure.
 
     Returns:
@@ -66,7 +69,7 @@ def plot_curves(
         ViewError: no curve is given, the arrays of a curve differ in length, or a value on a logarithmic axis is not
             positive.
     """
-    return plot_curve_panels({title: curves}, x=x, y=y, log=log, references={title: references or {}})
+    return plot_curve_panels({title: curves}, x=x, y=y, log=log, references={title: references or {}}, limits=limits)
 
 
 def plot_curve_panels(
@@ -76,6 +79,7 @@ def plot_curve_panels(
     y: str | Mapping[str, str],
     log: str = "",
     references: Mapping[str, Mapping[str, Any]] | None = None,
+    limits: tuple[float | None, float | None] = (None, None),
 ) -> Figure:
     """Plot curves as `plot_curves` does, in several panels with a common legend.
 
@@ -85,6 +89,7 @@ def plot_curve_panels(
         y: label of the vertical axes, with the unit: one for all panels, or title -> label.
         log: the logarithmic axes: "", "x", "y" or "xy".
         references: title -> name -> a number or (x, y), drawn as a dashed line.
+        limits: smallest and largest possible value, at which bands end; None for no bound.
 
     Returns:
         The figure, with one panel per title.
@@ -108,7 +113,7 @@ def plot_curve_panels(
     for panel, (title, curves) in zip(axes, checked.items(), strict=False):
         panel.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
         lines = {name: _as_reference(name, given, log) for name, given in (references or {}).get(title, {}).items()}
-        handles |= _draw_curves(panel, curves, styles) | _draw_references(panel, lines, styles)
+        handles |= _draw_curves(panel, curves, styles, limits) | _draw_references(panel, lines, styles)
         panel.set(xlabel=x, ylabel=textwrap.fill(y if isinstance(y, str) else y[title], _LABEL_LINE))
         set_wrapped_title(panel, title, inches=_PANEL[0])
         _set_scale(panel, list(curves.values()), list(lines.values()))
@@ -140,7 +145,12 @@ def plot_bounds(histories: Mapping[str, Mapping[str, Float[np.ndarray, " T"]]]) 
     return figure
 
 
-def _draw_curves(panel: Axes, curves: Mapping[str, Curve], styles: Mapping[str, MethodStyle]) -> dict[str, Line2D]:
+def _draw_curves(
+    panel: Axes,
+    curves: Mapping[str, Curve],
+    styles: Mapping[str, MethodStyle],
+    limits: tuple[float | None, float | None],
+) -> dict[str, Line2D]:
     handles = {}
     for method, (x, mean, std) in curves.items():
         if not len(x):
@@ -150,12 +160,31 @@ def _draw_curves(panel: Axes, curves: Mapping[str, Curve], styles: Mapping[str, 
             x, mean, color=style.colour, marker=style.marker, linestyle=style.line, linewidth=style.width,
             markersize=3.5 + style.width, markeredgecolor="white", markeredgewidth=0.5, zorder=2 + style.layer,
         )  # fmt: skip
+        low, high = _band(panel, mean, std, limits)
         if len(x) > 1:
-            low = np.where(mean - std > 0, mean - std, mean * 1e-9) if panel.get_yscale() == "log" else mean - std
-            panel.fill_between(x, low, mean + std, color=style.colour, alpha=0.13, linewidth=0, zorder=style.layer)
+            panel.fill_between(x, low, high, color=style.colour, alpha=0.13, linewidth=0, zorder=style.layer)
         else:  # the band of a single point would be invisible
-            panel.errorbar(x, mean, std, color=style.colour, linewidth=0.9, capsize=2, zorder=1 + style.layer)
+            bar = np.stack([mean - low, high - mean])
+            panel.errorbar(x, mean, bar, color=style.colour, linewidth=0.9, capsize=2, zorder=1 + style.layer)
     return handles
+
+
+def _band(
+    panel: Axes,
+    mean: Float[np.ndarray, " K"],
+    std: Float[np.ndarray, " K"],
+    limits: tuple[float | None, float | None],
+) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, " K"]]:
+    """Return the ends of a band of one standard deviation, within the limits; it always contains the mean."""
+    smallest, largest = limits
+    low, high = mean - std, mean + std
+    if panel.get_yscale() == "log":
+        low = np.where(low > 0, low, mean * 1e-9)
+    if smallest is not None:
+        low = np.minimum(np.maximum(low, smallest), mean)
+    if largest is not None:
+        high = np.maximum(np.minimum(high, largest), mean)
+    return low, high
 
 
 def _draw_references(

@@ -7,24 +7,25 @@ from zlib import crc32
 OURS_COLOUR = "#d55e00"
 _OURS = ("ngmvlvm", "ours")
 # Well-separated colours, none close to OURS_COLOUR, each with the methods that use it: a multi-view method, then
-# single-view methods that never appear in the same table, then the names of these methods in other libraries.
+# single-view methods that seldom appear in the same figure.
 _FAMILIES = (
     ("#14532d", "MV-ARFLVM", "ARFLVM"),
     ("#1f9e50", "MV-RFLVM", "RFLVM"),
     ("#5db7ea", "MV-GPLVM", "Isomap"),
     ("#0072b2", "MV-NGPLVM", "t-SNE"),
-    ("#2b2f8f", "MV-GPLVM-SVI", "GPLVM-SVI", "GPyTorch BayesianGPLVM"),
+    ("#2b2f8f", "MV-GPLVM-SVI", "GPLVM-SVI"),
     ("#8e24aa", "MV-DGPLVM", "DGPLVM"),
-    ("#b09bd8", "MRD", "BGPLVM", "GPy MRD", "GPy BayesianGPLVM"),
+    ("#b09bd8", "MRD", "BGPLVM"),
     ("#7a4a35", "MVAE", "VAE"),
     ("#e48bbf", "MMVAE", "NBVAE"),
-    ("#7d7a00", "MOFA", "HPF", "mofapy2"),
-    ("#d9b300", "GFA", "latent Dirichlet allocation", "LDA", "cca-zoo GFA"),
+    ("#7d7a00", "MOFA", "HPF"),
+    ("#d9b300", "GFA", "latent Dirichlet allocation", "LDA"),
     ("#8c8c8c", "MCCA", "linear discriminant analysis", "naive"),
     ("#111111", "PCA"),
-    ("#00b3a4", "UMAP", "umap-learn"),
+    ("#00b3a4", "UMAP"),
     ("#9ccc3c", "DCA"),
     ("#b0105f", "CVQ-VAE"),
+    ("#3355ff", "GPyTorch GPLVM"),
 )
 _MARKERS = "sD^vPX<>hpd8H"  # filled and distinguishable; the circle is reserved for NG-MVLVM
 _OUR_MARKERS = "osD^vPX"

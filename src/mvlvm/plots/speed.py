@@ -12,7 +12,9 @@ from matplotlib.ticker import FixedLocator
 from mvlvm.plots.palette import OURS_COLOUR, method_looks
 from mvlvm.plots.style import QUALITATIVE, new_figure, plain_log_ticks
 
-_STAGGER = 0.025  # relative horizontal offset of markers that would coincide
+_STAGGER = 0.06  # relative horizontal offset of markers that would coincide
+_STOPPED = "stopped at the time limit"
+_TARGET = "accuracy to reach"
 _MAX_HORIZONTAL_LABEL = 999  # tick labels of larger numbers are rotated
 
 
@@ -30,15 +32,20 @@ def plot_wall_times(
         The figure, with one panel on logarithmic axes.
     """
     figure, ((panel,),) = new_figure(1, 1, panel=(6.4, 4.4))
-    for k, (method, style) in enumerate(method_looks(times).items()):
+    triangle = {"marker": "^", "markersize": 9, "markerfacecolor": "none", "linestyle": "none"}
+    for method, style in method_looks(times).items():
         done = sorted(times[method].items())
         panel.plot(
             *_columns(done), color=style.colour, marker=style.marker, markersize=5, label=method,
             linestyle=style.line, linewidth=style.width,
         )  # fmt: skip
         for rows, seconds in stopped.get(method, {}).items():
-            x = rows * (1 + _STAGGER * (k - len(times) / 2))  # many fits are stopped at the same size and time limit
-            panel.plot([x], [seconds], color=style.colour, marker="^", markersize=9, markerfacecolor="none")
+            # many fits are stopped at the same size and time limit
+            here = [other for other in times if rows in stopped.get(other, {})]
+            x = rows * (1 + _STAGGER * (here.index(method) - (len(here) - 1) / 2))
+            panel.plot([x], [seconds], color=style.colour, **triangle)
+    if stopped:
+        panel.plot([], [], color="0.4", label=_STOPPED, **triangle)
     _set_log_axes(panel, "rows, N", "wall time (s)")
     panel.set_title(title, fontsize="medium")
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
@@ -46,10 +53,10 @@ def plot_wall_times(
 
 
 def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], float]], *, title: str) -> Figure:
-    """Plot the time of a training step against the problem size, one panel per varied size, with the fitted line.
+    """Plot the time of a training step against the problem size, one panel per varied size, with the fitted power law.
 
     Args:
-        growths: name of the varied size -> sizes, seconds per step, and slope of the line fitted to the logarithms.
+        growths: name of the varied size -> sizes, seconds per step, and exponent of the power law fitted to them.
         title: title of the figure.
 
     Returns:
@@ -57,10 +64,10 @@ def plot_growth(growths: Mapping[str, tuple[Sequence[int], Sequence[float], floa
     """
     figure, (axes,) = new_figure(1, len(growths), panel=(3.0, 2.9))
     times = [1000 * value for _, seconds, _ in growths.values() for value in seconds]
-    for panel, (name, (sizes, seconds, slope)) in zip(axes, growths.items(), strict=True):
+    for panel, (name, (sizes, seconds, exponent)) in zip(axes, growths.items(), strict=True):
         x, y = np.asarray(sizes, dtype=float), np.asarray(seconds) * 1000
-        level = np.exp(np.mean(np.log(y) - slope * np.log(x)))
-        panel.plot(x, level * x**slope, color="0.6", linewidth=1, linestyle="--", label=f"slope {slope:.2f}")
+        level = np.exp(np.mean(np.log(y) - exponent * np.log(x)))
+        panel.plot(x, level * x**exponent, color="0.6", linewidth=1, linestyle="--", label=f"exponent {exponent:.2f}")
         panel.plot(x, y, color=OURS_COLOUR, marker="o", markersize=5, linestyle="none")
         _set_log_axes(panel, name, "ms per step" if panel is axes[0] else "")
         panel.set_ylim(min(times) / 1.5, max(times) * 2.5)  # common limits, with space for the legend
@@ -99,11 +106,12 @@ def plot_quality(
                 linestyle=style.line, linewidth=style.width,
             )  # fmt: skip
         if data in targets:
-            panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":")
+            panel.axhline(100 * targets[data], color="0.5", linewidth=1, linestyle=":", label=_TARGET)
         panel.set(xscale="log", xlabel="seconds", ylabel="1-NN accuracy (%)" if panel is axes[0] else "", title=data)
         plain_log_ticks(panel.xaxis)
         panel.grid(alpha=0.3)
-    lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines() if line.get_label() in order}
+    lines = {str(line.get_label()): line for panel in axes for line in panel.get_lines()}
+    lines = {name: lines[name] for name in [*order, _TARGET] if name in lines}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize="small")
     figure.suptitle(title, fontsize="medium")
     return figure

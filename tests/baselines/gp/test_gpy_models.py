@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mvlvm
 from mvlvm import baselines
 from mvlvm.baselines.baseline_input import concatenate_views, split_views, view_widths
 from mvlvm.baselines.gp.gpy_models import _posterior_mean
@@ -62,3 +63,44 @@ def test_posterior_mean_is_a_weighted_sum_of_kernels():
         squares = (((x[0] - place) / mean.lengthscales) ** 2).sum()
         by_hand = by_hand + mean.variance * np.exp(-squares / 2) * weights
     np.testing.assert_allclose(mean.evaluate(x)[0], by_hand)
+
+
+def interrupt_update(monkeypatch, model, n):
+    """Interrupt the n-th update of a GPy model, as Ctrl-C would."""
+    update, n_updates = model.parameters_changed, 0
+
+    def parameters_changed(self):
+        nonlocal n_updates
+        n_updates += 1
+        if n_updates == n:
+            raise KeyboardInterrupt
+        update(self)
+
+    monkeypatch.setattr(model, "parameters_changed", parameters_changed)
+
+
+@pytest.mark.parametrize(("name", "model"), [("BGPLVM", "BayesianGPLVM"), ("MRD", "MRD")])
+def test_interrupted_fit_keeps_the_best_parameters_so_far(name, model, monkeypatch):
+    estimator, models = baselines.get(name), []
+    make = estimator._make
+
+    def make_and_keep(self, *arguments):
+        models.append(make(self, *arguments))
+        return models[-1]
+
+    monkeypatch.setattr(estimator, "_make", make_and_keep)
+    interrupt_update(monkeypatch, getattr(GPy.models, model), 30)
+    est = estimator(n_components=2, n_inducing=8, random_state=0)
+    with pytest.warns(mvlvm.ConvergenceWarning, match=rf"{name} was interrupted after \d+ of 1000 .* Call fit again"):
+        est.fit(views_of_a_curve())
+    (fitted,) = models
+    (run,) = fitted.optimization_runs
+    assert 5 < run.funct_eval < 30
+    assert fitted.objective_function() == pytest.approx(run.f_opt)
+    np.testing.assert_array_equal(est.embedding_, np.asarray(fitted.X.mean))
+    # all quantities belong to the same parameters: computing them again changes nothing
+    before = est._posterior_means(fitted, views_of_a_curve())
+    fitted.optimizer_array = np.array(fitted.optimizer_array)
+    for view, mean in est._posterior_means(fitted, views_of_a_curve()).items():
+        np.testing.assert_allclose(mean.weights, before[view].weights, rtol=1e-6)
+        np.testing.assert_array_equal(before[view].weights, est._means[view].weights)

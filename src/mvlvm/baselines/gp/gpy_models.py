@@ -1,6 +1,7 @@
 """Bayesian GPLVMs of GPy: BGPLVM of the concatenated views, and manifold relevance determination (MRD)."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,11 @@ from mvlvm.randomness import RandomStateLike
 _N_INDUCING = 25
 # Status that GPy reports for a converged optimiser.
 _CONVERGED = "Converged"
+# Status of `_interruptible_optimizer`.
+_INTERRUPTED = "Interrupted"
+
+# The negative ELBO and its gradient at a vector of parameters.
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class SparseGPMean(NamedTuple):
@@ -83,14 +89,20 @@ class AbstractGPyModel(ReconstructMixin, AbstractBaseline):
         check_n_components(type(self).__name__, self.n_components, max_rank(np.hstack(list(views.values()))))
         with temporary_numpy_seed(seed):
             model = self._make(GPy, views, min(n_inducing, n_rows))
-            model.optimize(messages=bool(self.verbose), max_iters=max_iter)
-        run = model.optimization_runs[-1]
-        if run.status != _CONVERGED:
-            warn_not_converged(
-                type(self).__name__, f"did not converge within max_iter={max_iter}: {run.status.lower()}"
-            )
+            optimizer = _interruptible_optimizer(max_iter)
+            model.optimize(optimizer, messages=bool(self.verbose), max_iters=max_iter)
+        self._warn_of(optimizer)
         self._means = self._posterior_means(model, views)
         return np.array(model.X.mean)
+
+    def _warn_of(self, optimizer: Any) -> None:
+        """Warn if the optimiser did not converge."""
+        if optimizer.status == _INTERRUPTED:
+            reason = f"was interrupted after {optimizer.funct_eval} of {self.max_iter} evaluations of the ELBO"
+            warn_not_converged(type(self).__name__, reason, "Call fit again to train to the end.")
+        elif optimizer.status != _CONVERGED:
+            reason = f"did not converge within max_iter={self.max_iter}: {optimizer.status.lower()}"
+            warn_not_converged(type(self).__name__, reason)
 
     def _reconstruct(self, latents: Float[np.ndarray, "K D"]) -> dict[str, Float[np.ndarray, "K _"]]:
         return {name: mean.evaluate(latents) for name, mean in self._means.items()}
@@ -172,3 +184,30 @@ def _posterior_mean(model: Any) -> SparseGPMean:
         np.array(values) for values in (model.Z, kernel.lengthscale, kernel.variance)
     )
     return SparseGPMean(inducing_points, lengthscales, variance.reshape(()), np.array(model.posterior.woodbury_vector))
+
+
+def _interruptible_optimizer(max_iter: int) -> Any:
+    """Return GPy's L-BFGS optimiser, which on KeyboardInterrupt ends with the best parameters so far.
+
+    An interrupt may leave a GPy model partly updated. `Model.optimize` sets the parameters that its optimiser returns,
+    which makes the model consistent again.
+    """
+    optimization = require("paramz.optimization.optimization", "GPy's optimiser", "baselines")
+
+    class InterruptibleLBFGS(optimization.opt_lbfgsb):
+        def opt(self, x_init: np.ndarray, f_fp: Objective, f: Any = None, fp: Any = None) -> None:
+            self.x_opt, self.f_opt, self.funct_eval = np.array(x_init), np.inf, 0
+
+            def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = f_fp(x)
+                self.funct_eval += 1
+                if value < self.f_opt:
+                    self.x_opt, self.f_opt = np.array(x), value
+                return value, gradient
+
+            try:
+                super().opt(x_init, f_fp=evaluate, f=f, fp=fp)
+            except KeyboardInterrupt:
+                self.status = _INTERRUPTED
+
+    return InterruptibleLBFGS(max_iters=max_iter)

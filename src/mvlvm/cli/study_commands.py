@@ -1,0 +1,295 @@
+"""The `mvlvm studies` commands, and the run loop that `reproduce` and `bench` share with them."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from mvlvm.cli.exit_handling import fail, interruptible, need_matplotlib
+
+if TYPE_CHECKING:
+    from mvlvm.studies.cells import Cell, Record
+    from mvlvm.studies.store import Store
+    from mvlvm.studies.study import Study
+
+app = typer.Typer(help="Measure the library: run studies, write and verify their pages.", no_args_is_help=True)
+
+StoreFolder = Annotated[Path, typer.Option(help="Folder of the stored cells.")]
+PageFolder = Annotated[Path, typer.Option(help="Folder of the pages.")]
+Names = Annotated[str, typer.Argument(help="Comma-separated names of studies; or all, paper, quality.")]
+Limit = Annotated[float | None, typer.Option(min=1, help="Time limit per cell in seconds. Default: the study's.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of processes. Default: one per core; studies of time always use one."),
+]
+STORE, PAGES = Path("results"), Path("docs") / "results"
+
+
+@app.command(name="list")
+def list_studies(store: StoreFolder = STORE) -> None:
+    """List all studies, with their groups and the number of stored cells."""
+    from mvlvm.studies.catalogue import STUDIES
+    from mvlvm.studies.store import Store
+
+    table = Table("study", "group", "title", "cells stored")
+    for study in STUDIES.values():
+        n_done, n_all = len(study.results(Store(store)).done), len(study.all_cells())
+        table.add_row(study.name, study.group, study.title, f"{n_done} of {n_all}")
+    Console().print(table)
+
+
+@app.command()
+def run(
+    what: Names,
+    seeds: Annotated[str | None, typer.Option(help="Such as 0,1,2. Default: those of the page.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Run only these methods, comma-separated.")] = None,
+    data: Annotated[str | None, typer.Option(help="Run only these data sets, comma-separated.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and steps; rough values.")] = False,
+    device: Annotated[str, typer.Option(help="Device of studies of speed: auto, cpu or cuda.")] = "auto",
+    again: Annotated[bool, typer.Option("--again", help="Repeat cells that have already finished.")] = False,
+    store: StoreFolder = STORE,
+    out: PageFolder = PAGES,
+    jobs: Jobs = None,
+    limit: Limit = None,
+    merge: Annotated[
+        list[Path] | None, typer.Option(help="Merge the cells of this folder or file; runs nothing. Repeatable.")
+    ] = None,
+) -> None:  # fmt: skip
+    """Run the unfinished cells of studies, and write their pages. Resumes an interrupted run."""
+    from mvlvm.studies.store import Store
+
+    console, studies, folder = Console(), chosen_studies(what), Store(store)
+    cells = chosen_cells(studies, parse_seeds(seeds), methods, data, quick=quick, device=device)
+    check_folder("--store", store)
+    check_folder("--out", out)
+    need_matplotlib("A page with figures", "plots")
+    with interruptible(f"Interrupted. Finished cells are kept in {store}; the same command resumes."):
+        if merge:
+            merge_stores(folder, merge, console)
+        else:
+            run_cells(studies, cells, folder, console, jobs=jobs, limit=limit, again=again)
+        write(studies, folder, out, console, quick=quick)
+
+
+@app.command()
+def page(what: Names = "all", store: StoreFolder = STORE, out: PageFolder = PAGES) -> None:
+    """Write the pages of studies from the stored cells, without running anything."""
+    from mvlvm.studies.store import Store
+
+    studies = chosen_studies(what)
+    check_folder("--out", out)
+    need_matplotlib("A page with figures", "plots")
+    write(studies, Store(store), out, Console(), quick=False)
+
+
+@app.command()
+def check(store: StoreFolder = STORE, out: PageFolder = PAGES) -> None:
+    """Recompute every number on every page from the stored cells; exit with code 1 if one differs."""
+    from mvlvm.studies.pages import render_pages
+    from mvlvm.studies.store import Store
+    from mvlvm.studies.verification import page_differences
+
+    if not store.is_dir():
+        fail(f"--store must be a folder of stored cells. Got {store}, which is not a folder.")
+    pages = render_pages(Store(store))
+    differences = page_differences(pages, out)
+    for difference in differences:
+        typer.echo(difference)
+    if differences:
+        fail(f"{len(differences)} differences between the pages in {out} and the cells in {store}.", code=1)
+    typer.echo(f"All {len(pages)} pages agree with the cells in {store}.")
+
+
+@app.command()
+def stale(store: StoreFolder = STORE) -> None:
+    """List the pages whose cells are older than the packages that their study imports."""
+    from mvlvm.studies.catalogue import STUDIES
+    from mvlvm.studies.store import Store
+    from mvlvm.studies.verification import stale_pages
+
+    try:
+        found = stale_pages(list(STUDIES.values()), Store(store))
+    except ValueError as error:
+        fail(str(error), code=1)
+    table = Table("page", "older cells", "packages that have changed since")
+    for item in found:
+        table.add_row(item.study.page_path.as_posix(), f"{item.n_cells} of {item.n_all}", ", ".join(item.packages))
+    console = Console()
+    console.print(table if found else "No page is older than the code that it depends on.")
+
+
+def chosen_studies(what: str, known: "Mapping[str, Study] | None" = None) -> "list[Study]":
+    """Return the studies with comma-separated names, or exit with a message if a name is unknown.
+
+    Args:
+        what: names of studies or groups, or "all".
+        known: the studies to choose from; None for the whole catalogue.
+    """
+    from mvlvm.studies.catalogue import GROUPS, STUDIES, check_names
+
+    known = STUDIES if known is None else known
+    groups = {"all": list(known), **{group: [n for n, s in known.items() if s.group == group] for group in GROUPS}}
+    names = [name for given in split_names(what) for name in groups.get(given, [given])]
+    try:
+        check_names("study", names, list(known))
+    except ValueError as error:
+        fail(str(error))
+    return [known[name] for name in names]
+
+
+def chosen_cells(
+    studies: "Sequence[Study]", seeds: Sequence[int] | None, methods: str | None, data: str | None, *,
+    quick: bool, device: str = "auto",
+) -> "list[Cell]":  # fmt: skip
+    """Return the selected cells, or exit with a message if an option is invalid."""
+    from mvlvm.studies.catalogue import check_names
+    from mvlvm.studies.provenance import choose_device
+
+    only = {}
+    try:
+        chosen = choose_device(device)
+        for option, given in (("method", methods), ("data set", data)):
+            if given is not None:
+                known = [name for s in studies for name in (s.methods if option == "method" else s.data)]
+                only[option] = split_names(given)
+                check_names(option, only[option], list(dict.fromkeys(known)))
+    except ValueError as error:
+        fail(str(error))
+    return [
+        cell
+        for study in studies
+        for cell in study.all_cells(seeds, quick=quick)
+        if cell.method in only.get("method", [cell.method])
+        and cell.data in only.get("data set", [cell.data])
+        and cell.device in ("auto", chosen)
+    ]
+
+
+def parse_seeds(seeds: str | None) -> list[int] | None:
+    """Return comma-separated seeds as integers, or exit with a message."""
+    try:
+        return None if seeds is None else [int(seed) for seed in seeds.split(",")]
+    except ValueError:
+        fail(f"--seeds must be comma-separated integers, such as 0,1,2. Got '{seeds}'.")
+
+
+def split_names(text: str) -> list[str]:
+    """Split comma-separated names."""
+    return [name.strip() for name in text.split(",")]
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Exit with a message if a folder does not exist and cannot be created; creates nothing."""
+    nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        fail(
+            f"{option} must be a folder that can be created. Got {folder}: {nearest} is a file. Choose another folder."
+        )
+    if not os.access(nearest, os.W_OK):
+        fail(f"{option} must be a folder that can be created. Got {folder}: permission denied. Choose another folder.")
+
+
+def merge_stores(store: "Store", sources: Sequence[Path], console: Console) -> None:
+    """Merge folders of cells, or files of single studies, into a store; exit with a message if one does not exist."""
+    from mvlvm.studies.store import Store
+
+    for path in sources:
+        if not path.exists() or (path.is_file() and path.suffix != ".jsonl"):
+            fail(f"--merge must be a folder of cells, or a file such as speed.jsonl. Got {path}.")
+    n_new = sum(
+        store.merge(Store(path), None) if path.is_dir() else store.merge(Store(path.parent), [path.stem])
+        for path in sources
+    )
+    console.print(f"{n_new} new cell{'' if n_new == 1 else 's'}.", highlight=False)
+
+
+def run_cells(
+    studies: "Sequence[Study]", cells: "Sequence[Cell]", store: "Store", console: Console, *,
+    jobs: int | None = None, limit: float | None = None, again: bool = False,
+    describe: "Callable[[Record], str] | None" = None,
+) -> None:  # fmt: skip
+    """Run the unfinished cells of studies with a progress bar; failures are printed.
+
+    Args:
+        studies: the studies of the cells.
+        cells: cells to run.
+        store: store of the records.
+        console: console of the progress bar.
+        jobs: number of processes; None for one per core. Studies of time always use one.
+        limit: time limit per cell in seconds; None for that of the study.
+        again: whether to repeat finished cells.
+        describe: returns the line printed for a record; by default only failures are printed.
+    """
+    from mvlvm.studies.cells import DONE, SKIPPED, STOPPED
+    from mvlvm.studies.runner import Forecast, unfinished
+
+    left: dict[str, list[Cell]] = {}
+    for study in studies:
+        own = [cell for cell in cells if cell.study == study.name]
+        # a method that was stopped in a study of time is a result
+        settled = (DONE, STOPPED, SKIPPED) if study.timed else (DONE,)
+        left[study.name] = own if again else unfinished(store, own, settled)
+    n_left = sum(map(len, left.values()))
+    n_cores = os.cpu_count() or 1
+    n_cells = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+    console.print(f"{n_cells}, {len(cells) - n_left} already finished.", highlight=False)
+    forecast = Forecast([cell for own in left.values() for cell in own], jobs or n_cores)
+    columns = (TextColumn("Running"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("{task.fields[left]}"))  # fmt: skip
+    with Progress(*columns, console=console) as bar:
+        progress = bar.add_task("", total=n_left, left="")
+
+        def on_record(record: "Record") -> None:
+            forecast.update(record)
+            text = _failure_line(record) if describe is None else describe(record)
+            if text:
+                bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            bar.update(progress, advance=1, left=f"about {forecast.description} left, last: {record.cell.label}")
+
+        for timed in (False, True):
+            _run_group([s for s in studies if s.timed == timed], left, store, on_record, jobs, limit, timed=timed)
+
+
+def _run_group(
+    studies: "Sequence[Study]", left: "Mapping[str, Sequence[Cell]]", store: "Store",
+    on_record: "Callable[[Record], None]", jobs: int | None, limit: float | None, *, timed: bool,
+) -> None:  # fmt: skip
+    """Run studies of quality together, in parallel, or studies of time one cell at a time in fresh processes."""
+    from mvlvm.studies.runner import Runner
+
+    n_cores = os.cpu_count() or 1
+    n_processes = 1 if timed else jobs or n_cores
+    by_limit: dict[float, list[Study]] = {}
+    for study in studies:
+        by_limit.setdefault(limit or study.limit, []).append(study)
+    for seconds, group in by_limit.items():
+        cells = [cell for study in group for cell in left[study.name]]
+        if cells:
+            # a quick run measures nothing, and shares the machine with others
+            n_threads = 1 if all(cell.is_quick for cell in cells) else max(1, n_cores // n_processes)
+            runner = Runner(n_processes, fresh_process=timed, limit=seconds, n_threads=n_threads)
+            runner.run(cells, {study.name: study for study in group}, store, on_record)
+
+
+def _failure_line(record: "Record") -> str:
+    from mvlvm.studies.cells import DONE
+
+    if record.status == DONE:
+        return ""
+    return f"{record.cell.study}: {record.cell.label}: {record.status}. {record.note}"
+
+
+def write(studies: "Sequence[Study]", store: "Store", out: Path, console: Console, *, quick: bool) -> None:
+    """Write the pages of studies with records, and print the path of the index."""
+    from mvlvm.studies.pages import write_pages
+
+    measured = [study for study in studies if study.results(store, quick=quick).records]
+    if not measured:
+        console.print("There are no cells yet, and no page was written.")
+        return
+    console.print(f"Written: {write_pages(store, out, measured, quick=quick)}", soft_wrap=True, highlight=False)

@@ -1,0 +1,177 @@
+"""Verification of committed pages: do they follow from the stored cells, and are the cells as new as the code?"""
+
+import ast
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mvlvm.studies.provenance import PACKAGE, repository
+from mvlvm.studies.store import Store
+from mvlvm.studies.study import RenderedPage, Study
+
+# Packages that do not influence measured values: the harness and its commands, and drawing.
+_WITHOUT_INFLUENCE = ("studies", "cli", "plots")
+
+
+def page_differences(pages: Mapping[Path, RenderedPage], folder: Path) -> list[str]:
+    """Compare written pages with pages rendered from the stored cells.
+
+    Args:
+        pages: path relative to the folder -> page.
+        folder: folder of the written pages.
+
+    Returns:
+        A description of every line of a page or table that differs, and of every missing file.
+    """
+    found = []
+    for relative, page in pages.items():
+        path = folder / relative
+        found += _line_differences(path, page.text)
+        for name, text in page.tables.items():
+            found += _line_differences(path.parent / name, text)
+        figures = [path.parent / f"{name}.png" for name in page.figures]
+        found += [f"{figure}: missing" for figure in figures if not figure.exists()]
+    return found
+
+
+def _line_differences(path: Path, expected: str) -> list[str]:
+    if not path.exists():
+        return [f"{path}: missing"]
+    written, wanted = path.read_text().splitlines(), expected.splitlines()
+    found = [
+        f"{path}:{number}: the page has {one!r}, but the cells give {other!r}"
+        for number, (one, other) in enumerate(zip(written, wanted, strict=False), start=1)
+        if one != other
+    ]
+    if len(written) != len(wanted):
+        found.append(f"{path}: the page has {len(written)} lines, but the cells give {len(wanted)}")
+    return found
+
+
+@dataclass(frozen=True)
+class StalePage:
+    """A page with cells that are older than the code they depend on.
+
+    Attributes:
+        study: the study.
+        n_cells: number of cells that are older.
+        n_all: number of all cells.
+        packages: packages that have changed since any of these cells was measured.
+    """
+
+    study: Study
+    n_cells: int
+    n_all: int
+    packages: Sequence[str]
+
+
+def stale_pages(studies: Sequence[Study], store: Store) -> list[StalePage]:
+    """Return the pages whose cells are older than the packages that their study imports.
+
+    A cell is older if one of these packages differs between the commit of the cell and the present source. Commits that
+    the repository does not contain count as older.
+
+    Raises:
+        ValueError: the package is not in a git repository.
+    """
+    root = repository()
+    if root is None:
+        raise ValueError("Staleness is judged by git, but the package is not in a git repository. Run it in a clone.")
+    found = []
+    for study in studies:
+        commits = Counter(record.code.commit for record in study.results(store).done)
+        packages = imported_packages(study)
+        changed = {commit: _changed(root, commit, packages) for commit in commits}
+        old = {commit: names for commit, names in changed.items() if names}
+        if old:
+            names = [name for name in packages if any(name in of_commit for of_commit in old.values())]
+            n_cells = sum(commits[commit] for commit in old)
+            found.append(StalePage(study, n_cells, commits.total(), names))
+    return found
+
+
+def imported_packages(study: Study) -> list[str]:
+    """Return the packages, and modules without a package, that the measurements of a study import.
+
+    The modules of `studies` are followed one by one, all other packages as a whole.
+    """
+    modules, packages = [study.measure.__module__], set[str]()
+    followed: set[str] = set()
+    while modules:
+        module = modules.pop()
+        if module in followed:
+            continue
+        followed.add(module)
+        for name in _imports(module):
+            top = name.split(".")[1] if "." in name else ""
+            if top == "studies":
+                modules.append(name)
+            elif not top:  # a name of the public interface, such as `from mvlvm import NGMVLVM`
+                modules.append("mvlvm")
+            elif top not in _WITHOUT_INFLUENCE:
+                packages |= _closure(top)
+    return sorted(packages)
+
+
+@cache
+def _closure(package: str) -> frozenset[str]:
+    """Return a package and all packages that it imports, directly or indirectly."""
+    found, open_ = set[str](), {package}
+    while open_:
+        name = open_.pop()
+        found.add(name)
+        open_ |= _imported_by_package(name) - found
+    return frozenset(found - set(_WITHOUT_INFLUENCE))
+
+
+@cache
+def _imported_by_package(package: str) -> frozenset[str]:
+    path = PACKAGE / package
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    names = {name for file in files for name in _imports_of_file(file)}
+    return frozenset(name.split(".")[1] for name in names if "." in name)
+
+
+def _imports(module: str) -> list[str]:
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return sorted(set(_imports_of_file(file))) if file.exists() else []
+
+
+def _imports_of_file(path: Path) -> Iterator[str]:
+    """Yield the modules of mvlvm that a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("mvlvm."))
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "mvlvm":
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if _is_module(name) else node.module for name in submodules)
+
+
+def _is_module(name: str) -> bool:
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+@cache
+def _changed_paths(root: Path, commit: str) -> tuple[str, ...] | None:
+    """Return the paths that differ between a commit and the present files; None if the commit is unknown."""
+    arguments = ["git", "-C", str(root), "diff", "--name-only", "--no-renames", commit, "--", str(PACKAGE)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    return tuple(done.stdout.splitlines()) if done.returncode == 0 else None
+
+
+def _changed(root: Path, commit: str, packages: Sequence[str]) -> list[str]:
+    """Return the packages that differ between a commit and the present files; all if the commit is unknown."""
+    paths = _changed_paths(root, commit)
+    if paths is None:
+        return list(packages)
+    source = PACKAGE.relative_to(root).as_posix()
+    return [
+        name
+        for name in packages
+        if any(path == f"{source}/{name}.py" or path.startswith(f"{source}/{name}/") for path in paths)
+    ]
