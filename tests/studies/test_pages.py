@@ -33,8 +33,9 @@ def render(tmp_path, monkeypatch):
     ('{{ verdict("stub", "A", "close", "good", "accuracy") }} good', "tied with good"),
     ('{{ verdict("stub", "A", "good", "far", "accuracy") }} far', "ahead of far"),
     ('{{ verdict("stub", "A", "good", "far", "accuracy", higher=false) }} far', "behind far"),
+    ('{{ standing("stub", "good", "far", "accuracy") }}', "ahead of far on A"),
+    ('{{ standing("stub", "close", "good", "accuracy") }}', "tied with good on A"),
     ('{{ claims("stub") }}', "0 of 1"),
-    ('{{ n_seeds("stub", "A", "good", "accuracy") }} seeds', "3 seeds"),
     ('{{ paper("multi-view", "NG-MVLVM", "BRIDGES KNN", 2) }}', "85.31"),
 ])  # fmt: skip
 def test_queries_are_evaluated(render, template, text):

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from mvlvm.studies.cells import DONE, FAILED, Cell, Code, Record
-from mvlvm.studies.results import Difference, Results, difference, mean_std, rank
+from mvlvm.studies.results import Difference, Results, difference, mean_std, points_of, rank, seeds_of
 from mvlvm.studies.store import Store
 from mvlvm.studies.tables import Measure, ResultTable, table_along
 
@@ -80,12 +80,12 @@ def test_results_are_aggregated_over_finished_seeds(tmp_path):
     assert results.mean_std("accuracy", "A", "MVAE") is None
     assert results.mean_std("R2", "A", "PCA") is None
     assert results.methods == ["PCA"]
-    assert results.seeds == [0, 1]
+    assert seeds_of(results) == [0, 1]
 
 
 def test_methods_without_a_setting_belong_to_all_its_points(tmp_path):
     results = results_of(tmp_path, {"NG-MVLVM": {2: [0.5], 10: [0.9]}, "means": {None: [0.1]}}, axis="D")
-    assert results.points("D") == [2, 10]
+    assert points_of(results, "D") == [2, 10]
     here = results.at({"D": 10})
     assert here.mean_std("accuracy", "A", "NG-MVLVM").mean == 0.9
     assert here.mean_std("accuracy", "A", "means").mean == 0.1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mvlvm.studies.cells import DONE, FAILED, NOT_INSTALLED, SKIPPED, STOPPED
+from mvlvm.studies.results import machines_of
 from mvlvm.studies.runner import Forecast, Runner, run_cell, unfinished
 from mvlvm.studies.store import Store
 from mvlvm.studies.study import render_page
@@ -93,7 +94,7 @@ def test_arrays_and_metrics_of_workers_are_stored(tmp_path):
     results = study.results(store)
     assert results.by_seed("accuracy", "A", "good") == {0: 0.5, 1: 0.51}
     assert store.arrays(results.done[1].cell)["latents"].tolist() == [1, 1, 1]
-    assert {record.machine for record in results.done} == set(results.machines)
+    assert {record.machine for record in results.done} == set(machines_of(results))
     assert all(record.run and record.seconds >= 0 for record in results.done)
 
 

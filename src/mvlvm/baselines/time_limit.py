@@ -6,6 +6,7 @@ import threading
 from _thread import interrupt_main
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -23,8 +24,8 @@ class TimeLimit:
     reached: bool = False
 
 
-# Limits of the blocks that are being executed.
-_active: list[TimeLimit] = []
+# Limits of the blocks that contain the current call, as in the decimal contexts of the standard library.
+_LIMITS: ContextVar[tuple[TimeLimit, ...]] = ContextVar("limits", default=())
 
 
 def is_limit_reached() -> bool:
@@ -32,14 +33,15 @@ def is_limit_reached() -> bool:
 
     A method that keeps its unfinished fit ends normally; this tells the fit from a complete one.
     """
-    return any(limit.reached for limit in _active)
+    return any(limit.reached for limit in _LIMITS.get())
 
 
 def _interrupt_main_thread() -> None:
-    if hasattr(signal, "pthread_kill"):  # also ends blocking calls such as sleep
-        signal.pthread_kill(threading.main_thread().ident or 0, _SIGNAL)
-    else:
+    kill_thread = getattr(signal, "pthread_kill", None)
+    if kill_thread is None:
         interrupt_main(_SIGNAL)
+    else:  # also ends blocking calls such as sleep
+        kill_thread(threading.main_thread().ident or 0, _SIGNAL)
 
 
 def _start_timer(seconds: float | int, function: Callable[[], None]) -> threading.Timer:
@@ -95,16 +97,15 @@ def stop_after(seconds: float | int) -> Iterator[TimeLimit]:
         raise ValueError("stop_after interrupts the main thread and must be called from it. Run the fit there.")
     handler, hook = signal.signal(_SIGNAL, raise_interrupt), sys.unraisablehook
     sys.unraisablehook = try_again
-    timer = _start_timer(seconds, interrupt)
-    _active.append(limit)
+    timer, token = _start_timer(seconds, interrupt), _LIMITS.set((*_LIMITS.get(), limit))
     try:
         yield limit
     finally:
         try:
-            _active.remove(limit)
             timer.cancel()
             with lock:
                 is_over = True
         finally:  # the limit may be reached at this very moment
+            _LIMITS.reset(token)
             signal.signal(_SIGNAL, handler)
             sys.unraisablehook = hook

@@ -58,7 +58,7 @@ def plot_curves(
         log: the logarithmic axes: "", "x", "y" or "xy".
         references: name -> a number or (x, y), drawn as a dashed line. A name that consists of a method, a comma and a
             comment, such as "MV-RFLVM, paper", is drawn in the colour of the method.
-        limits: smallest and largest possible value of a bounded quantity, such as (None, 1.0) for R²; None for no bound.
+        limits: smallest and largest possible value of a bounded quantity; (None, 1.0) for R². None is no bound.
             Bands end there.
         title: title of the figure.
 

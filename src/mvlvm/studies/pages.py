@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from mvlvm.studies import catalogue
 from mvlvm.studies.paper.paper_comparison import render_overviews
 from mvlvm.studies.paper.paper_tables import printed
-from mvlvm.studies.results import Difference, MeanStd, Results
+from mvlvm.studies.results import Difference, MeanStd, Results, codes_of, method_difference
 from mvlvm.studies.store import Store
 from mvlvm.studies.study import (
     NO,
@@ -98,7 +98,7 @@ def _index_row(study: Study, results: Results) -> list[str]:
     verdicts = Counter(row[-1].strip("*") for row in claim_rows(study, results))
     claims = ", ".join(f"{verdicts[holds]} {holds}" for holds in (YES, TIE, NO, NOT_MEASURED) if verdicts[holds])
     seeds = max((len(seeds) for seeds in _seeds_by_point(results).values()), default=0)
-    commits = ", ".join(code.short.removesuffix(" with changes") for code in results.codes)
+    commits = ", ".join(code.short.removesuffix(" with changes") for code in codes_of(results))
     page = f"[{study.title}]({study.page_path.as_posix()})"
     return [page, claims or NOTHING, str(seeds), _shortened(commits)]
 
@@ -134,7 +134,7 @@ def render_discussion(template: str, store: Store) -> str:
     """Evaluate the expressions of a template (Jinja) on the stored cells.
 
     The template calls the public methods of `CellQueries` by name, such as
-    `{{ mean("toy", "RBF+RBF", "NG-MVLVM", "R2", scale=1, digits=2) }}`.
+    `{{ mean("toy", "RBF+RBF", "NG-MVLVM", "R2", scale=1, digits=2) }}`, and `printed_mean` by the name "paper".
 
     Raises:
         ValueError: an expression asks for cells that do not exist.
@@ -142,8 +142,25 @@ def render_discussion(template: str, store: Store) -> str:
     environment = Environment(undefined=StrictUndefined, autoescape=False)
     queries = CellQueries(store)
     names = [name for name in dir(queries) if not name.startswith("_")]
-    text = environment.from_string(template).render({name: getattr(queries, name) for name in names})
+    functions = {"paper": printed_mean, **{name: getattr(queries, name) for name in names}}
+    text = environment.from_string(template).render(functions)
     return "\n\n".join(_wrapped(block) for block in text.strip().split("\n\n"))
+
+
+def printed_mean(table: str, method: str, column: str, digits: int = 1) -> str:
+    """Return the mean that the paper prints, as text.
+
+    Raises:
+        ValueError: the paper prints no such value.
+    """
+    found = printed(table, method, column)
+    if found is None:
+        raise ValueError(f"The paper prints no {column!r} of {method} in its table {table!r}.")
+    return f"{found.mean:.{digits}f}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _wrapped(block: str) -> str:
@@ -202,21 +219,17 @@ class CellQueries:
             return "tied with"
         return "ahead of" if (found.mean > 0) == higher else "behind"
 
-    def paper(self, table: str, method: str, column: str, digits: int = 1) -> str:
-        """Return the mean that the paper prints."""
-        found = printed(table, method, column)
-        if found is None:
-            raise ValueError(f"The paper prints no {column!r} of {method} in its table {table!r}.")
-        return f"{found.mean:.{digits}f}"
+    def standing(self, study: str, method: str, other: str, metric: str, *, higher: bool = True) -> str:
+        """Return on which data sets a method is ahead of, tied with or behind another."""
+        data = [name for name in self._of(study).data if self._of(study).mean_std(metric, name, other) is not None]
+        verdicts = {name: self.verdict(study, name, method, other, metric, higher=higher) for name in data}
+        groups = {how: [n for n in data if verdicts[n] == how] for how in ("ahead of", "tied with", "behind")}
+        return ", ".join(f"{how} {other} on {_listed(names)}" for how, names in groups.items() if names)
 
     def claims(self, study: str) -> str:
         """Return how many claims of a study hold, such as "3 of 4"."""
         rows = claim_rows(catalogue.get_study(study), self._of(study))
         return f"{sum(row[-1] == YES for row in rows)} of {len(rows)}"
-
-    def n_seeds(self, study: str, data: str, method: str, metric: str, at: Mapping[str, Any] | None = None) -> str:
-        """Return the number of seeds of a metric."""
-        return str(self._mean_std(study, data, method, metric, at).n_seeds)
 
     def _of(self, study: str) -> Results:
         if study not in self._results:
@@ -237,6 +250,6 @@ class CellQueries:
     ) -> Difference:
         self._mean_std(study, data, method, metric, at)
         self._mean_std(study, data, other, metric, at)
-        found = self._of(study).difference(metric, data, method, other, at or {})
+        found = method_difference(self._of(study), metric, data, method, other, at or {})
         assert found is not None
         return found

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvlvm.studies.cells import DONE, Cell, Code, Record
+from mvlvm.studies.cells import DONE, Code, Record
 from mvlvm.studies.store import Store
 
 # A smaller difference, in standard errors, is a tie.
@@ -107,22 +107,6 @@ class Results:
         """Methods with results, in the order of the study."""
         return self._in_order(self.all_methods, {record.cell.method for record in self.done})
 
-    @property
-    def codes(self) -> list[Code]:
-        """Code versions of the finished records, most frequent first."""
-        codes = [record.code for record in self.done]
-        return sorted(set(codes), key=lambda code: (-codes.count(code), code.commit, code.dirty))
-
-    @property
-    def machines(self) -> list[str]:
-        """Machines of the finished records."""
-        return sorted({record.machine for record in self.done})
-
-    @property
-    def seeds(self) -> list[int]:
-        """Seeds of the finished records."""
-        return sorted({record.cell.seed for record in self.done})
-
     def select(
         self, data: str | None = None, method: str | None = None, at: Mapping[str, Any] = _NOWHERE
     ) -> list[Record]:
@@ -158,24 +142,38 @@ class Results:
         values = list(self.by_seed(metric, data, method, at).values())
         return mean_std(values) if values else None
 
-    def difference(
-        self, metric: str, data: str | None, method: str, other: str, at: Mapping[str, Any] = _NOWHERE
-    ) -> Difference | None:
-        """Return the difference of a metric between two methods, or None without results of both."""
-        return difference(self.by_seed(metric, data, method, at), self.by_seed(metric, data, other, at))
-
-    def points(self, setting: str) -> list[Any]:
-        """Return the values of a setting with results, in order of appearance."""
-        settings = [record.cell.settings for record in self.done]
-        return list(dict.fromkeys(values[setting] for values in settings if setting in values))
-
-    def arrays(self, cell: Cell) -> dict[str, np.ndarray]:
-        """Return the arrays that a cell saved for figures, by name."""
-        return self.store.arrays(cell)
-
     @staticmethod
     def _in_order(names: Sequence[str], found: set[str]) -> list[str]:
         return [name for name in names if name in found]
+
+
+def seeds_of(results: Results) -> list[int]:
+    """Return the seeds of the finished records."""
+    return sorted({record.cell.seed for record in results.done})
+
+
+def machines_of(results: Results) -> list[str]:
+    """Return the machines of the finished records."""
+    return sorted({record.machine for record in results.done})
+
+
+def codes_of(results: Results) -> list[Code]:
+    """Return the code versions of the finished records, most frequent first."""
+    codes = [record.code for record in results.done]
+    return sorted(set(codes), key=lambda code: (-codes.count(code), code.commit, code.dirty))
+
+
+def points_of(results: Results, setting: str) -> list[Any]:
+    """Return the values of a setting with results, in order of appearance."""
+    settings = [record.cell.settings for record in results.done]
+    return list(dict.fromkeys(values[setting] for values in settings if setting in values))
+
+
+def method_difference(
+    results: Results, metric: str, data: str | None, method: str, other: str, at: Mapping[str, Any] = _NOWHERE
+) -> Difference | None:
+    """Return the difference of a metric between two methods, or None without results of both."""
+    return difference(results.by_seed(metric, data, method, at), results.by_seed(metric, data, other, at))
 
 
 @dataclass(frozen=True)

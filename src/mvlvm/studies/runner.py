@@ -164,21 +164,25 @@ def run_cell(cell: Cell, measure: MeasureCell, limit: float, started: str = "") 
         seconds = round(time.perf_counter() - begin, 3)
         return Record(cell=cell, status=status, seconds=seconds, machine=machine, code=code, run=started, note=note)
 
+    is_late = False
     try:
         with warnings.catch_warnings(), stop_after(limit) as timer:
             # expected: fits with a fixed number of steps, and constant pixels
             for expected in (ConvergenceWarning, ViewWarning):
                 warnings.simplefilter("ignore", expected)
-            measured = measure(cell)
+            try:
+                measured = measure(cell)
+            finally:
+                is_late = timer.reached
     except KeyboardInterrupt:
-        if not timer.reached:
+        if not is_late:
             raise
         return failure(STOPPED, f"stopped after {limit:g} s")
     except ModuleNotFoundError as error:
         return failure(NOT_INSTALLED, str(error))
     except Exception as error:
         return failure(FAILED, f"{type(error).__name__}: {error}")
-    if timer.reached:
+    if is_late:
         measured = Measurement(measured.metrics, measured.arrays, stopped=True)
     seconds = round(time.perf_counter() - begin, 3)
     return finished_record(cell, measured, seconds=seconds, machine=machine, code=code, run=started)

@@ -36,7 +36,7 @@ class Store:
         """Return the file of the records of a study."""
         return self.folder / f"{study}.jsonl"
 
-    def array_path(self, study: str) -> Path:
+    def _array_path(self, study: str) -> Path:
         """Return the archive of the arrays of a study."""
         return self.folder / f"{study}.npz"
 
@@ -65,7 +65,7 @@ class Store:
 
     def arrays(self, cell: Cell) -> dict[str, np.ndarray]:
         """Return the arrays of a cell by name; empty if there are none."""
-        path, prefix = self.array_path(cell.study), f"{cell.label}{_SEPARATOR}"
+        path, prefix = self._array_path(cell.study), f"{cell.label}{_SEPARATOR}"
         if not path.exists():
             return {}
         with np.load(path, allow_pickle=False) as archive:
@@ -96,7 +96,7 @@ class Store:
             kept = [(text, record) for text, record in lines if record is None or keep(record.code.commit)]
             cells = {record.cell.label for _, record in kept if record is not None}
             _write_atomically(self.path(study), "".join(f"{text}\n" for text, _ in kept).encode())
-            if self.array_path(study).exists():
+            if self._array_path(study).exists():
                 self._rewrite_archive(study, lambda name: name.rpartition(_SEPARATOR)[0] in cells, {})
         return len(lines) - len(kept)
 
@@ -123,7 +123,7 @@ class Store:
 
     def _rewrite_archive(self, study: str, keep: Callable[[str], bool], added: Mapping[str, np.ndarray]) -> None:
         """Write the archive with the kept and the added arrays, and replace the old one by it."""
-        path, buffer = self.array_path(study), io.BytesIO()
+        path, buffer = self._array_path(study), io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
             if path.exists():
                 with zipfile.ZipFile(path) as old:

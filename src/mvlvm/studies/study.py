@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mvlvm.studies.cells import DONE, SKIPPED, Cell, Grid, Measurement, Record
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, machines_of, seeds_of
 from mvlvm.studies.store import Store
 from mvlvm.studies.tables import NOTHING, TIED, ResultTable, filled, markdown
 
@@ -234,10 +234,10 @@ def _introduction(study: Study, results: Results) -> list[str]:
     command = f"mvlvm studies run {study.name}{' --quick' if results.quick else ''}"
     if not results.done:
         return [filled(study.what), f"Not measured yet. Run `{command}`."]
-    seeds = ", ".join(map(str, results.seeds))
-    machines = "; ".join(results.machines)
-    origin = f"""Machine{"s" if len(results.machines) > 1 else ""}: {machines}. Seeds: {seeds}. `{command}` measures the
-    cells and writes this page."""
+    seeds = ", ".join(map(str, seeds_of(results)))
+    machines = machines_of(results)
+    origin = f"""Machine{"s" if len(machines) > 1 else ""}: {"; ".join(machines)}. Seeds: {seeds}. `{command}` measures
+    the cells and writes this page."""
     return [
         filled(code_sentence(results.done)),
         *([_QUICK_WARNING] if results.quick else []),

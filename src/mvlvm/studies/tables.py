@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mvlvm.studies.results import MeanStd, Ranking, Results, rank
+from mvlvm.studies.results import MeanStd, Ranking, Results, points_of, rank
 
 # Pages average over five seeds; smaller numbers of seeds are shown in parentheses.
 _ENOUGH_SEEDS = 5
@@ -98,7 +98,7 @@ def table_along(
     results: Results, measure: Measure, data: str, setting: str, *, title: str, mark_best: bool = True
 ) -> ResultTable:  # fmt: skip
     """Return a table with a row for every method and a column for every value of a setting with results."""
-    points = sorted(results.points(setting), key=float)
+    points = sorted(points_of(results, setting), key=float)
     columns = {
         f"{setting} = {point}": measure.column_texts(
             results.at({setting: point}), data, results.methods, mark_best=mark_best
@@ -118,7 +118,7 @@ def curves_along(
 
     A method that does not depend on the setting is constant along it.
     """
-    points = sorted(results.points(setting), key=float)
+    points = sorted(points_of(results, setting), key=float)
     lines: dict[str, Line] = {}
     for method in results.methods:
         values = {float(point): results.at({setting: point}).mean_std(metric, data, method) for point in points}

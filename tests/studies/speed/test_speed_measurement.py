@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,30 @@ def test_predictions_of_held_out_rows_are_evaluated_on_the_second_view():
     metrics = measure_speed(speed_cell(PEERS, "MOFA", DIGITS, "cpu", {"N": 120}, quick=True)).metrics
     assert 0.5 < metrics["predict_rmse"] < 1.2
     assert metrics["predict_seconds"] > 0
+
+
+def test_a_prediction_beyond_the_time_limit_has_no_error():
+    views = load_benchmark_data(DIGITS, 120).views
+
+    class Slow:
+        def fit(self, views):
+            time.sleep(30)
+
+    with baselines.stop_after(0.2):
+        metrics = speed_measurement._prediction(Slow(), views, lambda *_: 0.0)
+    assert set(metrics) == {"predict_seconds"}
+    assert 0.1 < metrics["predict_seconds"] < 20
+
+
+def test_a_limit_that_is_reached_before_the_measurement_ends_it(monkeypatch):
+    class Kept:
+        def fit(self, views):
+            with kept_at_time_limit():
+                time.sleep(30)
+
+    monkeypatch.setattr(speed_measurement, "make_method", lambda *_, **__: Kept())
+    found = run_cell(speed_cell(PEERS, "PCA", DIGITS, "cpu"), measure_speed, limit=0.2)
+    assert (found.status, found.metrics) == (STOPPED, {})
 
 
 def test_a_fit_of_a_few_rows_precedes_every_measurement_of_full_size(monkeypatch):

@@ -61,13 +61,14 @@ def test_methods_are_compared_on_every_data_set():
         timed(peer(OURS, accuracy=0.8, rmse=0.5, predict_rmse=0.7, peak_bytes=1e6), 5.0),
         record(speed_cell(QUALITY, OURS, BRIDGES, "cpu"), curve=[point(2.0, 0.7)], reached=None),
         timed(peer("MRD", accuracy=0.69, rmse=0.6, peak_bytes=1e6, status=STOPPED), 3.0),
-        timed(peer("MOFA", accuracy=0.6, rmse=0.4, peak_bytes=1e6), 1.0),
+        timed(peer("MOFA", accuracy=0.6, rmse=0.4, predict_seconds=9.0, peak_bytes=1e6, status=STOPPED), 1.0),
         timed(peer("PCA", accuracy=0.9, peak_bytes=1e6), 0.1),
         peer("GFA", status=FAILED, note="it broke"),
     )
     page = render_page(SPEED, found).text
     assert "#### BRIDGES" in page
     assert "| NG-MVLVM | ours | 5 s | 80.0 % | 0.500 | 0.700 | 1 MB | - |" in page
+    assert "| MOFA | factor analysis | 1 s | 60.0 % | 0.400 | stopped | 1 MB | 2 s (2 s) |" in page  # not the fit
     assert "| MRD | Gaussian process | 3 s (stopped) | 69.0 % | 0.600 | - | 1 MB | 2 s (2 s) |" in page
     assert "| PCA | other | 100 ms | 90.0 % | - | - | 1 MB | not reached |" in page
     assert "| GFA | factor analysis | failed | - | - | - | - | - |" in page

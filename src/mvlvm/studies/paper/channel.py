@@ -12,7 +12,7 @@ from mvlvm.studies.cells import Cell, Grid, Measurement
 from mvlvm.studies.paper.paper_data import data_note, load_paper_data
 from mvlvm.studies.paper.paper_methods import MAX_ROWS, OURS, estimator_for, mean_squared_error, paper_accuracies
 from mvlvm.studies.paper.paper_tables import bar_groups, comparison, lead_on, row_count_note, verdict_on_leads
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, points_of
 from mvlvm.studies.study import Claim, PageFigure, PagePart, Study, Verdict, cells_of_grids
 from mvlvm.studies.tables import Measure, curves_along
 
@@ -82,7 +82,7 @@ def page(results: Results) -> list[PagePart]:
         comparison(
             results.at({"D": d}), _DATA, measures, title=f"{d} latent dimensions", name=f"{results.study}-{d}"
         )
-        for d in sorted(results.points("D"))
+        for d in sorted(points_of(results, "D"))
     ]  # fmt: skip
     notes = [*_NOTES, row_count_note(results), data_note(results.data)]
     return ["## Protocol", *notes, "## Results", *_figures(results), *tables]

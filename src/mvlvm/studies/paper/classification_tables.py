@@ -211,7 +211,7 @@ def _latent_gallery(results: Results) -> "Figure":
     classes: dict[str, np.ndarray] = {}
     for method in results.methods:
         for record in results.select(method=method):
-            arrays, data = results.arrays(record.cell), record.cell.data
+            arrays, data = results.store.arrays(record.cell), record.cell.data
             latents.setdefault(method, {})[data] = arrays["latents"]
             classes[data] = arrays["labels"]
             notes.setdefault(method, {})[data] = f"1-NN {100 * record.metrics['KNN']:.1f} %"

@@ -15,7 +15,7 @@ from mvlvm.studies.cells import Cell, Grid, Measurement
 from mvlvm.studies.paper.paper_data import data_note, load_paper_data, unit_pixels
 from mvlvm.studies.paper.paper_methods import OURS, estimator_for, mean_squared_error
 from mvlvm.studies.paper.paper_tables import Lead, first_seed, lead_on, row_count_note, verdict_on_leads
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, points_of
 from mvlvm.studies.study import NO, YES, Claim, PageFigure, PagePart, Study, Verdict, cells_of_grids
 from mvlvm.studies.tables import Measure, ResultTable, curves_along, table_along
 
@@ -129,7 +129,7 @@ def page(results: Results) -> list[PagePart]:
     tables: list[ResultTable] = []
     images: list[PageFigure] = []
     for data in results.data:
-        for d in sorted(results.points("D")):
+        for d in sorted(points_of(results, "D")):
             here, title = results.at({"D": d}), f"{data}, {d} latent dimensions"
             images += _images(here, data, f"{data.lower()}-{d}", f"Original, observed and imputed images of {title}")
             for what in (_RMSE, _REBUILT, _DENSITY, _COVERAGE):
@@ -137,7 +137,7 @@ def page(results: Results) -> list[PagePart]:
                 table = table_along(here, what, data, _SHARE, title=heading, mark_best=mark_best)
                 tables.append(replace(table, name=f"{table.name}-{d}"))
     caption = "RMSE of missing pixels by their share"
-    has_curves = bool(results.points("D")) and any(_RMSE.metric in record.metrics for record in results.done)
+    has_curves = bool(points_of(results, "D")) and any(_RMSE.metric in record.metrics for record in results.done)
     curves = [PageFigure("rmse", caption, lambda: _curves(results))] if has_curves else []
     shown = [table for table in tables if len(table.rows) > 1]
     notes = [*_NOTES, row_count_note(results), data_note(results.data)]
@@ -150,7 +150,7 @@ def _curves(results: Results) -> "Figure":
     panels = {
         f"{data}, {d} latent dimensions": curves_along(results.at({"D": d}), _RMSE.metric, data, _SHARE)
         for data in results.data
-        for d in sorted(results.points("D"))
+        for d in sorted(points_of(results, "D"))
     }
     panels = {title: lines for title, lines in panels.items() if lines}
     return plot_curve_panels(panels, x="missing pixels, %", y=_RMSE.column, log="y")
@@ -165,7 +165,7 @@ def _images(results: Results, data: str, name: str, caption: str) -> list[PageFi
 
         rows: dict[str, Any] = {}
         for share, record in ((share, record) for share, records in first.items() for record in records):
-            arrays = results.arrays(record.cell)
+            arrays = results.store.arrays(record.cell)
             images = {array: image.reshape(-1, *_SHAPES[data]) for array, image in arrays.items()}
             rows.setdefault("original", images["original"])
             rows |= ({f"{share} % missing": images["observed"], f"{share} %, imputed": images["filled in"]}
@@ -192,8 +192,8 @@ def _ahead_of(statement: str, rival: str) -> Claim:
     def judge(results: Results) -> Verdict | None:
         leads: dict[str, Lead | None] = {}
         for data in results.data:
-            for d in sorted(results.points("D")):
-                for share in (point for point in sorted(results.points(_SHARE)) if point):
+            for d in sorted(points_of(results, "D")):
+                for share in (point for point in sorted(points_of(results, _SHARE)) if point):
                     at = {"D": d, _SHARE: share}
                     leads[f"{data}, D = {d}, {share} %"] = lead_on(results, _RMSE, data, [rival], at)
         return verdict_on_leads(leads)
@@ -206,8 +206,8 @@ def _is_calibrated(results: Results) -> Verdict | None:
     values = [
         value.mean
         for data in results.data
-        for d in results.points("D")
-        for share in results.points(_SHARE)
+        for d in points_of(results, "D")
+        for share in points_of(results, _SHARE)
         if (value := results.mean_std(_COVERAGE.metric, data, OURS, {"D": d, _SHARE: share})) is not None
     ]
     if not values:

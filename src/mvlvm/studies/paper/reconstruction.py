@@ -24,7 +24,7 @@ from mvlvm.studies.paper.paper_tables import (
     row_count_note,
     verdict_on_leads,
 )
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, points_of
 from mvlvm.studies.study import Claim, PageFigure, PagePart, Study, Verdict, cells_of_grids
 from mvlvm.studies.tables import Measure, ResultTable, curves_along, table_along
 
@@ -199,7 +199,7 @@ def rotated_page(results: Results) -> list[PagePart]:
     tables, figures = [], []
     if results.done:
         figures.append(PageFigure("knn", "1-NN accuracy of all methods", lambda: _rotated_bars(results)))
-    for d in sorted(results.points("D")):
+    for d in sorted(points_of(results, "D")):
         here, title = results.at({"D": d}), f"{d} latent dimensions"
         name = f"{results.study}-{d}"
         tables.append(comparison(here, _ROTATED_DATA, (_ROTATED_KNN, _ROTATED_ERROR), title=title, name=name))
@@ -212,7 +212,7 @@ def _rotated_bars(results: Results) -> "Figure":
     from mvlvm.plots import plot_bars
 
     groups: dict[str, dict[str, tuple[float, float]]] = {}
-    for d in sorted(results.points("D")):
+    for d in sorted(points_of(results, "D")):
         for method, row in bar_groups(results.at({"D": d}), (_ROTATED_KNN,), _ROTATED_DATA).items():
             groups.setdefault(method, {})[f"{d} latent dimensions"] = row["KNN"]
     return plot_bars({m: groups[m] for m in results.methods if m in groups}, y="1-NN accuracy, %")
@@ -225,7 +225,7 @@ def _rotated_images(results: Results, name: str, caption: str) -> list[PageFigur
     def draw() -> "Figure":
         from mvlvm.plots import plot_image_rows
 
-        arrays = results.arrays(records[0].cell)
+        arrays = results.store.arrays(records[0].cell)
         views = [array.removeprefix("original ") for array in arrays if array.startswith("original ")]
         suffixes = {"original": "", "rebuilt": ", reconstructed"}
         rows = {f"{view}{suffix}": arrays[f"{prefix} {view}"].reshape(-1, *_SHAPE)
@@ -246,7 +246,7 @@ def _rotated_claim(statement: str, measure: Measure) -> Claim:
     def judge(results: Results) -> Verdict | None:
         return verdict_on_leads({
             f"D = {d}": lead_on(results, measure, _ROTATED_DATA, [_STATIONARY], {"D": d})
-            for d in sorted(results.points("D"))
+            for d in sorted(points_of(results, "D"))
         })  # fmt: skip
 
     return Claim(statement, judge)

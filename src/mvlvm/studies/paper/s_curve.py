@@ -16,7 +16,7 @@ from mvlvm.evaluation import affine_r2, best_affine_map, gram_correlation
 from mvlvm.studies.cells import Cell, Grid, Measurement
 from mvlvm.studies.paper.paper_methods import OURS, estimator_for
 from mvlvm.studies.paper.paper_tables import comparison, lead_on, verdict_on_leads
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, seeds_of
 from mvlvm.studies.study import Claim, PageFigure, PagePart, Study, Verdict, cells_of_grids
 from mvlvm.studies.tables import Measure
 
@@ -64,14 +64,14 @@ def latent_r2(data: Dataset, latents: Float[np.ndarray, "N D"]) -> dict[str, flo
 
 def seed_note(results: Results) -> str:
     """Return a sentence with the seed of the displayed fits."""
-    return f"Displayed latents are those of the first seed, {min(results.seeds)}." if results.done else ""
+    return f"Displayed latents are those of the first seed, {min(seeds_of(results))}." if results.done else ""
 
 
 def first_seed_arrays(results: Results, data: str) -> dict[Cell, dict[str, np.ndarray]]:
     """Return the arrays of the cells of a data set with the first seed, ordered by method and settings."""
-    cells = [record.cell for record in results.select(data) if record.cell.seed == min(results.seeds)]
+    cells = [record.cell for record in results.select(data) if record.cell.seed == min(seeds_of(results))]
     cells.sort(key=lambda cell: (results.methods.index(cell.method), *cell.coordinates.values()))
-    return {cell: results.arrays(cell) for cell in cells}
+    return {cell: results.store.arrays(cell) for cell in cells}
 
 
 def latent_gallery(

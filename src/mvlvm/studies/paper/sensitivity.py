@@ -11,7 +11,7 @@ from mvlvm.studies.cells import Cell, Grid, Measurement
 from mvlvm.studies.paper.paper_methods import OURS, estimator_for
 from mvlvm.studies.paper.paper_tables import Lead, verdict_on_leads
 from mvlvm.studies.paper.s_curve import R2, aligned_latents, draw_s_curve, latent_gallery, latent_r2, seed_note
-from mvlvm.studies.results import MeanStd, Results, difference
+from mvlvm.studies.results import MeanStd, Results, difference, method_difference, points_of, seeds_of
 from mvlvm.studies.study import NO, YES, Claim, PageFigure, PagePart, Study, Verdict, cells_of_grids
 from mvlvm.studies.tables import Measure, ResultTable, curves_along
 
@@ -74,7 +74,7 @@ _HeatMap = Mapping[int, Mapping[int, MeanStd | None]]
 
 def _values(results: Results, data: str, what: Measure) -> _HeatMap:
     """Return Q -> L/2 -> mean and standard deviation of the measure, or None."""
-    mixtures, points = (sorted(int(number) for number in results.points(axis)) for axis in (_Q, _P))
+    mixtures, points = (sorted(int(number) for number in points_of(results, axis)) for axis in (_Q, _P))
     return {Q: {P: results.mean_std(what.metric, data, OURS, {_Q: Q, _P: P}) for P in points} for Q in mixtures}
 
 
@@ -96,7 +96,7 @@ def _heat_map(results: Results, data: str, what: Measure) -> PageFigure:
         return plots.plot_heat_map(
             _matrix(values, "mean"), list(values), list(next(iter(values.values()))),
             label=label, names=_NAMES, digits=".3f" if what is R2 else ".1f",
-            std=_matrix(values, "std") if len(results.seeds) > 1 else None,
+            std=_matrix(values, "std") if len(seeds_of(results)) > 1 else None,
         )  # fmt: skip
 
     return PageFigure(f"{data.lower()}-{what.metric.lower()}", f"Heat map over Q and L/2: {label} kernel", draw)
@@ -116,7 +116,7 @@ def _no_choice_is_better(results: Results) -> Verdict | None:
     gains, n_compared = [], 0
     for data in results.data:
         chosen = results.by_seed(R2.metric, data, OURS, _PAPERS_CHOICE)
-        for Q, P in product(results.points(_Q), results.points(_P)):
+        for Q, P in product(points_of(results, _Q), points_of(results, _P)):
             gap = difference(results.by_seed(R2.metric, data, OURS, {_Q: Q, _P: P}), chosen)
             if gap is not None and {_Q: Q, _P: P} != _PAPERS_CHOICE:
                 n_compared += 1
@@ -202,7 +202,7 @@ def _slug(data: str) -> str:
 
 
 def _view_counts(results: Results) -> list[int]:
-    return sorted(int(number) for number in results.points(_VIEWS))
+    return sorted(int(number) for number in points_of(results, _VIEWS))
 
 
 def _views_table(results: Results, data: str) -> ResultTable:
@@ -241,7 +241,7 @@ def _many_views_are_better_used(results: Results) -> Verdict | None:
     """Compare R² with the R² of PCA, the initialisation, at the largest number of views."""
     n_views, leads = max(_view_counts(results), default=0), dict[str, Lead | None]()
     for data in results.data:
-        gap = results.difference(R2.metric, data, OURS, "PCA", {_VIEWS: n_views})
+        gap = method_difference(results, R2.metric, data, OURS, "PCA", {_VIEWS: n_views})
         leads[data] = None if gap is None else Lead(OURS, "PCA", gap)
     return verdict_on_leads(leads)
 

@@ -10,7 +10,7 @@ from math import inf, isnan, sqrt
 import numpy as np
 
 from mvlvm.studies.cells import Cell, Grid
-from mvlvm.studies.results import MeanStd, Results, mean_std, rank
+from mvlvm.studies.results import MeanStd, Results, mean_std, method_difference, rank, seeds_of
 from mvlvm.studies.study import NO, TIE, YES, CellsOfSeed, Claim, PagePart, Verdict, within
 from mvlvm.studies.tables import Measure, markdown
 
@@ -106,7 +106,7 @@ def section_table(section: QualitySection, found: Results) -> str:
     columns = []
     for measure in section.columns:
         texts = measure.column_texts(found, section.data, section.methods, mark_best=False)
-        if measure.metric in section.ranked and len(found.seeds) > 1:  # a single seed has no standard error
+        if measure.metric in section.ranked and len(seeds_of(found)) > 1:  # a single seed has no standard error
             texts |= measure.column_texts(found, section.data, compared)
         columns.append(texts)
     rows = [["method", *(measure.column for measure in section.columns)]]
@@ -124,12 +124,12 @@ def total_seconds(results: Results, data: str, method: str) -> str:
 
 
 def _seed_table(section: QualitySection, found: Results) -> str:
-    rows = [["method", "metric", *(f"seed {seed}" for seed in found.seeds)]]
+    rows = [["method", "metric", *(f"seed {seed}" for seed in seeds_of(found))]]
     for metric in section.each:
         measure = section.column(metric)
         for method in section.methods:
             values = found.by_seed(metric, section.data, method)
-            rows.append([method, measure.column, *(measure.number(values[s]) for s in found.seeds if s in values)])
+            rows.append([method, measure.column, *(measure.number(values[s]) for s in seeds_of(found) if s in values)])
     return markdown([row for row in rows if len(row) == len(rows[0])])
 
 
@@ -178,7 +178,7 @@ def ahead_of(section: QualitySection, statement: str, method: str, rivals: Seque
 
     def judge(found: Results) -> Verdict:
         rival = best_rival(section, found, rivals, metric)
-        gap = found.difference(metric, section.data, method, rival)
+        gap = method_difference(found, metric, section.data, method, rival)
         assert gap is not None
         text = with_error(signed(measure, gap.mean), measure.scale * gap.standard_error)
         is_right = (gap.mean > 0) == measure.higher_is_better
@@ -212,7 +212,7 @@ def difference_within(
     measure = section.column(metric)
 
     def judge(found: Results) -> Verdict:
-        gap = found.difference(metric, section.data, method, other)
+        gap = method_difference(found, metric, section.data, method, other)
         assert gap is not None
         text = with_error(signed(measure, gap.mean), measure.scale * gap.standard_error)
         return within(gap.mean, text, lowest=lowest)
@@ -243,7 +243,7 @@ def largest_within(
 
     def judge(found: Results) -> Verdict:
         value = max(_absolute_values(section, found, methods, [metric]))
-        return within(value, f"largest of {len(found.seeds)} seeds: {measure.number(value)}", highest=highest)
+        return within(value, f"largest of {len(seeds_of(found))} seeds: {measure.number(value)}", highest=highest)
 
     return _claim(section, statement, judge)
 
@@ -256,7 +256,7 @@ def smallest_within(
 
     def judge(found: Results) -> Verdict:
         value = min(_absolute_values(section, found, [method], metrics))
-        return within(value, f"smallest of {len(found.seeds)} seeds: {measure.number(value)}", lowest=lowest)
+        return within(value, f"smallest of {len(seeds_of(found))} seeds: {measure.number(value)}", lowest=lowest)
 
     return _claim(section, statement, judge)
 

@@ -15,7 +15,7 @@ from mvlvm.studies.quality.schedule_fits import (
     recovery,
     train_with,
 )
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, method_difference, seeds_of
 from mvlvm.studies.study import PagePart, Study
 from mvlvm.studies.tables import Measure, markdown
 
@@ -202,7 +202,7 @@ def _difference_table(found: Mapping[str, Results], methods: Sequence[str]) -> s
     """Return a table of differences of the bound from the first method, and the median of their means."""
     rows = [["schedule", *found, "median"]]
     for method in methods[1:]:
-        gaps = [results.difference("bound", name, method, methods[0]) for name, results in found.items()]
+        gaps = [method_difference(results, "bound", name, method, methods[0]) for name, results in found.items()]
         means = [1000 * gap.mean for gap in gaps if gap is not None]
         errors = [1000 * gap.standard_error for gap in gaps if gap is not None]
         texts = [f"{m:+.1f}" + ("" if np.isnan(e) else f" ± {e:.1f}") for m, e in zip(means, errors, strict=True)]
@@ -217,7 +217,7 @@ def _level_table(
     """Return a table of mean ± standard deviation with a column for every data set."""
     columns = [
         # a single seed has no standard error
-        measure.column_texts(results, name, list(methods), mark_best=mark_best and len(results.seeds) > 1)
+        measure.column_texts(results, name, list(methods), mark_best=mark_best and len(seeds_of(results)) > 1)
         for name, results in found.items()
     ]
     return markdown([["", *found], *([method, *(column[method] for column in columns)] for method in methods)])

@@ -69,13 +69,9 @@ class VariantTask:
     original_order: Sequence[str] = ()
 
 
-def _weights(**weights: float) -> dict[str, Any]:
-    return {"view_weights": weights}
-
-
 # Both views of MNIST-SVHN count equally if a view is weighted by the inverse of its number of pixels.
-_EQUAL_PIXELS = _weights(mnist=1.0, svhn=784 / 3072)
-_STRONG_LABELS = _weights(image=1.0, label=10.0)
+_EQUAL_PIXELS = {"view_weights": {"mnist": 1.0, "svhn": 784 / 3072}}
+_STRONG_LABELS = {"view_weights": {"image": 1.0, LABEL: 10.0}}
 _SCALES = {
     'scale="view"': Variant({"scale": "view"}),
     'scale="column"': Variant({"scale": "column"}),
@@ -149,7 +145,7 @@ TASKS = {
                 {"init": "auto", "likelihood": {"counts": "gaussian", LABEL: "bernoulli"}}
             ),
             "labels with a Gaussian likelihood and weight 0.1": Variant(
-                {"init": "auto", **_weights(counts=1.0, label=0.1)}
+                {"init": "auto", "view_weights": {"counts": 1.0, LABEL: 0.1}}
             ),
         },
         """The labels of the test rows of a fold are missing during fitting. Labels are two columns, the data four: with

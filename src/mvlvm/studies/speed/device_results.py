@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mvlvm.studies.cells import DONE, STOPPED, Cell, Record
-from mvlvm.studies.results import Results
+from mvlvm.studies.results import Results, machines_of
 from mvlvm.studies.speed.methods import FACTOR_ANALYSIS, GAUSSIAN_PROCESS, METHODS, NAIVE_FAMILY, OUR_FAMILY, OURS
 from mvlvm.studies.speed.speed_measurement import first_to_reach
 from mvlvm.studies.speed.speed_plan import N_ROUNDS, PEERS, QUALITY, growth_axis
@@ -103,7 +103,7 @@ def device_results(results: Results, device: str, order: Sequence[Cell] = ()) ->
 
 def machine_line(found: DeviceResults, results: Results) -> list[str]:
     """Return a line with the machine of a device, if the page has results of several machines."""
-    return [f"Machine: {found.machine}."] if len(results.machines) > 1 else []
+    return [f"Machine: {found.machine}."] if len(machines_of(results)) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,8 @@ def warm_up(cell: Cell) -> None:
         views = low_rank(_WARM_UP_ROWS, _WARM_UP_COLUMNS, 2, cell.seed).views
         make_method(cell.method, device=cell.device, seed=cell.seed, short=True).fit(views)
         wait_for(cell.device)
+        if is_limit_reached():
+            raise KeyboardInterrupt  # the measurement would exceed the limit
 
 
 def cell_data(cell: Cell) -> BenchmarkData:
@@ -179,9 +181,7 @@ def _measure_peer(cell: Cell) -> Metrics:
         metrics["rmse"] = float(np.sqrt(np.mean(errors)))
     can_predict = isinstance(estimator, PredictMixin | AbstractMultiViewLVM) and len(data.views) == 2
     if can_predict and not is_limit_reached():
-        with kept_at_time_limit():
-            predicted = _prediction(clone(estimator), data.views, rmse)
-            metrics |= {} if is_limit_reached() else predicted
+        metrics |= _prediction(clone(estimator), data.views, rmse)
     return metrics
 
 
@@ -192,14 +192,19 @@ def _peer_estimator(cell: Cell) -> Any:
 def _prediction(
     estimator: Any, views: Mapping[str, Float[np.ndarray, "N _"]], rmse: Callable[[str, Any, Any], float]
 ) -> Metrics:
-    """Return the RMSE of the second view of held-out rows, predicted from the first, and the time of this."""
+    """Return the RMSE of the second view of held-out rows, predicted from the first, and the time of this.
+
+    At the time limit there is no RMSE.
+    """
     given, target = views
     new = np.arange(len(views[given])) % _HELD_OUT_SHARE == 0
-    begin = time.perf_counter()
-    estimator.fit({name: Y[~new] for name, Y in views.items()})
-    predicted = estimator.predict({given: views[given][new]}, target=target)
-    seconds = time.perf_counter() - begin
-    return {"predict_rmse": rmse(target, predicted, views[target][new]), "predict_seconds": seconds}
+    begin, metrics = time.perf_counter(), {}
+    with kept_at_time_limit():
+        estimator.fit({name: Y[~new] for name, Y in views.items()})
+        if not is_limit_reached():
+            predicted = estimator.predict({given: views[given][new]}, target=target)
+            metrics["predict_rmse"] = rmse(target, predicted, views[target][new])
+    return {**metrics, "predict_seconds": time.perf_counter() - begin}
 
 
 def accuracy_of(estimator: Any, data: BenchmarkData) -> Metrics:

@@ -177,11 +177,14 @@ def _peer_row(record: Record, comparison: PeerComparison | None) -> list[str]:
     if comparison is not None:
         seconds, fit = comparison.seconds, comparison.fit_seconds
         same = "not reached" if seconds is None or fit is None else f"{duration(seconds)} ({duration(fit)})"
-    stopped = " (stopped)" if record.status == STOPPED else ""
+    # if prediction has begun, it was stopped, and not the fit
+    stopped = " (stopped)" if record.status == STOPPED and "predict_seconds" not in metrics else ""
+    prediction = NOTHING if "predict_seconds" not in metrics else STOPPED
     return [
         record.cell.method, METHODS[record.cell.method].family, duration(metrics["seconds"]) + stopped,
         f"{100 * metrics['accuracy']:.1f} %" if "accuracy" in metrics else NOTHING,
-        *(f"{metrics[name]:.3f}" if name in metrics else NOTHING for name in ("rmse", "predict_rmse")),
+        f"{metrics['rmse']:.3f}" if "rmse" in metrics else NOTHING,
+        f"{metrics['predict_rmse']:.3f}" if "predict_rmse" in metrics else prediction,
         size(metrics["peak_bytes"]), same,
     ]  # fmt: skip
 

@@ -1,1 +1,0 @@
-"""Benchmarks: time, memory, accuracy and scaling of fits, compared with other libraries."""
