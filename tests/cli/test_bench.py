@@ -51,7 +51,10 @@ def test_interrupt_keeps_finished_measurements(tmp_path, monkeypatch):
         (["--only", "step"], "There is no experiment of the benchmark 'step'. Did you mean 'steps'?"),
         (["--method", "MOFFA"], "There is no method 'MOFFA'. Did you mean 'MOFA'?"),
         (["--device", "tpu"], "'auto', 'cpu' or 'cuda'"),
-        (["--merge", "nowhere.jsonl"], "--merge must be a folder of cells, or a file such as speed.jsonl"),
+        (
+            ["--merge", "nowhere.jsonl"],
+            "--merge must be a folder of cells, or a file of a study: speed.jsonl,",
+        ),
     ],
 )
 def test_invalid_input_is_reported_and_leaves_no_folder(tmp_path, arguments, message):

@@ -1,10 +1,13 @@
 """The commands `mvlvm studies`: running, resuming, pages, verification and invalid input."""
 
+import dataclasses
+
 import pytest
 from typer.testing import CliRunner
 
 from mvlvm.cli.main import app
 from mvlvm.studies import catalogue, verification
+from mvlvm.studies.cells import Code
 from mvlvm.studies.store import Store
 from tests.studies.stub_study import make_study
 
@@ -45,6 +48,14 @@ def test_a_run_reports_failures_writes_the_page_and_resumes(folders, tmp_path):
     assert len(Store(tmp_path / "cells").path("stub").read_text().splitlines()) == 5
 
 
+def test_quick_cells_and_pages_are_kept_apart(folders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call("run", "stub,stub", "--quick", "--methods", "good", "--jobs", 1)
+    assert "1 cell, 0 already finished" in result.output  # a name that is given twice counts once
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["quick"]
+    assert "A quick run" in (tmp_path / "quick" / "stub.md").read_text()
+
+
 def test_check_recomputes_the_pages(folders, tmp_path):
     call("run", "stub", *folders, "--methods", "good", "--jobs", 1)
     result = call("check", *folders)
@@ -76,6 +87,9 @@ def test_stale_pages_are_listed(folders, tmp_path, monkeypatch):
     assert "2 of 2" in result.output
     assert "models" in result.output
     monkeypatch.setattr(verification, "_changed", lambda root, commit, packages: [])
+    for record in Store(tmp_path / "cells").read("stub").values():
+        clean = dataclasses.replace(record, code=Code("a" * 40, dirty=False))
+        Store(tmp_path / "cells").append(clean)
     assert "No page is older" in call("stale", "--store", tmp_path / "cells").output
 
 
@@ -110,4 +124,4 @@ def test_cells_of_another_folder_or_file_are_merged(folders, tmp_path):
     assert "0 new cells" in again.output
     bad = call("run", "stub", *folders, "--merge", tmp_path / "nowhere")
     assert bad.exit_code == 2
-    assert "--merge must be a folder of cells" in bad.output
+    assert "--merge must be a folder of cells, or a file of a study: stub.jsonl" in bad.output

@@ -14,7 +14,7 @@ from mvlvm.studies.runner import Runner
 from mvlvm.studies.store import Store
 from mvlvm.studies.study import Claim, Study, within
 
-METHODS = ("good", "nan", "raises", "slow", "stubborn", "killed", "absent")
+METHODS = ("good", "nan", "raises", "slow", "stubborn", "killed", "absent", "keeps", "odd")
 
 
 def measure(cell):
@@ -24,6 +24,8 @@ def measure(cell):
             file.write(f"{os.getpid()} {cell.label}\n")
     if cell.method == "nan":
         return Measurement({"accuracy": float("nan"), "rows": 3})
+    if cell.method == "odd":  # a value that JSON cannot represent
+        return Measurement({"accuracy": {0.5}})
     if cell.method == "raises":
         raise ValueError("the views are wrong")
     if cell.method == "absent":

@@ -6,15 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from mvlvm.studies.cells import DONE, FAILED, STOPPED, Cell, Code, Grid, Measurement, Record, finished_record
+from mvlvm.studies.cells import DONE, FAILED, STOPPED, Cell, Code, Grid, Measurement, Origin, Record, finished_record
 
 CELL = Cell(study="toy", method="PCA", data="A", seed=1, settings={"D": 2, "Q": [1, 2]})
 CODE = Code("a" * 40)
 
 
 def record_of(metrics, **fields):
-    measured = Measurement(metrics, **fields)
-    return finished_record(CELL, measured, seconds=1.0, machine="a machine", code=CODE, run="now")
+    return finished_record(CELL, Measurement(metrics, **fields), Origin(1.0, "a machine", CODE, "now", 60.0))
 
 
 def test_the_order_of_settings_does_not_matter():

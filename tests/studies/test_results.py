@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from mvlvm.studies.cells import DONE, FAILED, Cell, Code, Record
-from mvlvm.studies.results import Difference, Results, difference, mean_std, points_of, rank, seeds_of
+from mvlvm.studies.results import Difference, Results, decisive_rival, difference, mean_std, points_of, rank, seeds_of
 from mvlvm.studies.store import Store
 from mvlvm.studies.tables import Measure, ResultTable, table_along
 
@@ -71,7 +71,33 @@ def test_ranking_names_the_best_and_the_ties():
 
 
 def test_equal_means_are_both_the_best():
-    assert rank({"a": {0: 1.0}, "b": {0: 1.0}}).best == ["a", "b"]
+    assert rank({"a": {0: 1.0, 1: 2.0}, "b": {0: 2.0, 1: 1.0}}).best == ["a", "b"]
+
+
+def test_single_seeds_have_no_standard_error_and_are_not_ranked():
+    assert rank({"a": {0: 1.0}, "b": {0: 0.5}}).best == ()
+    ranking = rank({"single": {0: 9.0}, "a": {0: 1.0, 1: 1.1}, "b": {0: 0.1, 1: 0.2}})
+    assert (ranking.best, ranking.tied) == (["a"], [])
+
+
+def test_the_decisive_rival_is_one_that_is_clearly_better():
+    ours = {0: 0.50, 1: 0.52, 2: 0.51}
+    rivals = {
+        "noisy": {0: 0.40, 1: 0.70, 2: 0.60},
+        "steady": {0: 0.52, 1: 0.541, 2: 0.53},
+        "worse": {0: 0.1, 1: 0.1, 2: 0.1},
+    }
+    assert np.mean(list(rivals["noisy"].values())) > np.mean(list(rivals["steady"].values()))
+    name, gain = decisive_rival(ours, rivals)
+    assert name == "steady"
+    assert gain.is_clear
+    assert gain.mean < 0
+    del rivals["steady"]
+    assert decisive_rival(ours, rivals)[0] == "noisy"  # tied
+    name, gain = decisive_rival(ours, {"worse": rivals["worse"]})
+    assert gain.mean > 0
+    assert decisive_rival(ours, {"worse": rivals["worse"]}, higher=False)[1].mean < 0
+    assert decisive_rival(ours, {"empty": {}}) is None
 
 
 def test_results_are_aggregated_over_finished_seeds(tmp_path):
@@ -92,7 +118,7 @@ def test_methods_without_a_setting_belong_to_all_its_points(tmp_path):
     table = table_along(results, Measure("accuracy", "accuracy"), "A", "D", title="By dimension")
     assert table.rows == [
         ["method", "D = 2", "D = 10"],
-        ["NG-MVLVM", "**50.0 (1)**", "**90.0 (1)**"],
+        ["NG-MVLVM", "50.0 (1)", "90.0 (1)"],
         ["means", "10.0 (1)", "10.0 (1)"],
     ]
     assert table.name == "toy-a-accuracy-by-d"

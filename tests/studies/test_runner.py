@@ -28,12 +28,14 @@ def test_every_failure_is_recorded_and_the_other_cells_finish(tmp_path, fresh):
     records = run_study(study, store, n_processes=2, fresh_process=fresh, limit=1.0, grace=1.0)
     expected = {
         "good": DONE, "nan": FAILED, "raises": FAILED, "slow": STOPPED, "stubborn": STOPPED, "killed": FAILED,
-        "absent": NOT_INSTALLED,
+        "absent": NOT_INSTALLED, "keeps": STOPPED, "odd": FAILED,
     }  # fmt: skip
     assert statuses(records) == expected
     assert statuses(store.read("stub").values()) == expected
     text = render_page(study, study.results(store)).text
     for failure in (
+        "keeps on A, seed 0: stopped. stopped after 1 s; the values are those of the unfinished fit",
+        "odd on A, seed 0: failed. AttributeError",
         "nan on A, seed 0: failed. not finite: accuracy",
         "raises on A, seed 0: failed. ValueError: the views are wrong",
         "slow on A, seed 0: stopped. stopped after 1 s",
@@ -77,6 +79,38 @@ def test_fresh_processes_are_fresh_and_others_are_reused(tmp_path, monkeypatch):
         assert len({line.split()[0] for line in log.read_text().splitlines()}) == n_processes
 
 
+def test_two_runs_on_one_store_do_not_repeat_cells(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    monkeypatch.setenv("STUB_LOG", str(log))
+    study, store = make_study(["good"], n_seeds=3), Store(tmp_path)
+    cells, seen = study.all_cells(), []
+
+    def other_run(record):
+        seen.append(record)
+        if len(seen) == 1:  # another run finishes the second cell while the third is pending
+            Runner().run(cells[1:], {"stub": study}, store, lambda record: None)
+
+    Runner().run([cells[0], cells[2], cells[1]], {"stub": study}, store, other_run)
+    executed = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
+    assert executed.count(cells[1].label) == 1
+    assert len(seen) == 3
+    Runner().run(cells, {"stub": study}, store, lambda record: None)
+    assert len(log.read_text().splitlines()) == len(executed)
+    Runner().run(cells, {"stub": study}, store, lambda record: None, again=True)
+    assert len(log.read_text().splitlines()) == len(executed) + 3
+
+
+def test_a_cell_stopped_at_the_same_limit_is_finished_in_a_study_of_time(tmp_path):
+    study, store = make_study(["keeps"]), Store(tmp_path)
+    run_study(study, store, limit=0.5)
+    (record,) = store.read("stub").values()
+    assert (record.status, record.limit) == (STOPPED, 0.5)
+    cells = study.all_cells()
+    assert unfinished(store, cells, 0.5) == []
+    assert unfinished(store, cells, 0.6) == cells
+    assert unfinished(store, cells) == cells
+
+
 def test_cells_may_be_skipped_because_of_earlier_records(tmp_path):
     def skip(cell, records):
         failed = [record for record in records.values() if record.status == FAILED]
@@ -105,7 +139,7 @@ def test_a_fit_that_keeps_its_result_is_stopped_with_metrics():
     assert record.metrics == {"accuracy": 0.5}
 
 
-def _processes_of(folder):
+def processes_of(folder):
     """Return the ids of running processes whose working directory is the folder."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -124,7 +158,7 @@ def _start(folder, store, methods, n_seeds, fresh):
     return subprocess.Popen(words, cwd=folder, env=environment)
 
 
-def _wait_until(condition, seconds):
+def wait_until(condition, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not condition():
         time.sleep(0.05)
@@ -139,12 +173,12 @@ def test_a_killed_run_leaves_no_process_and_is_resumed(tmp_path, fresh):
     results.mkdir()
     store, study = Store(results), make_study(["half a second"], n_seeds=5)
     parent = _start(folder, results, "half a second", 5, fresh)
-    assert _wait_until(lambda: len(store.read("stub")) >= 2, 60)
+    assert wait_until(lambda: len(store.read("stub")) >= 2, 60)
     parent.kill()
     parent.wait()
     finished = set(store.read("stub"))
     assert 0 < len(finished) < 5
-    assert _wait_until(lambda: not _processes_of(folder), 5), "a process remains"
+    assert wait_until(lambda: not processes_of(folder), 5), "a process remains"
     left = unfinished(store, study.all_cells())
     assert set(left) == set(study.all_cells()) - finished
     Runner(n_processes=1, fresh_process=fresh).run(left, {"stub": study}, store, lambda record: None)
@@ -158,10 +192,10 @@ def test_a_killed_run_leaves_no_process_and_is_resumed(tmp_path, fresh):
 @pytest.mark.parametrize("method", ["busy", "stubborn"])
 def test_workers_that_compute_die_with_a_killed_parent(tmp_path, method):
     parent = _start(tmp_path, tmp_path, method, 1, False)
-    assert _wait_until(lambda: (tmp_path / "log").exists(), 60)
+    assert wait_until(lambda: (tmp_path / "log").exists(), 60)
     parent.kill()
     parent.wait()
-    assert _wait_until(lambda: not _processes_of(tmp_path), 5), "a process remains"
+    assert wait_until(lambda: not processes_of(tmp_path), 5), "a process remains"
 
 
 def test_remaining_time_is_estimated_by_study_and_method():

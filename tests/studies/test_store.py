@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,29 @@ def test_merging_copies_what_is_new(store, tmp_path):
     assert store.merge(other) == 0
     assert set(store.arrays(make_record(seed=1).cell)) == {"latents"}
     assert store.merge(other, ["nothing"]) == 0
+
+
+def test_merging_does_not_replace_results_by_failures_or_older_runs(store, tmp_path):
+    other = Store(tmp_path / "other")
+
+    def put(where, value, run, status=DONE):
+        where.append(replace(make_record(value=value), run=run, status=status))
+
+    put(store, 0.5, run="2026-02")
+    put(other, 0.0, run="2026-03", status="failed")
+    assert store.merge(other) == 0
+    put(other, 0.1, run="2026-01")
+    assert store.merge(other) == 0
+    put(other, 0.9, run="2026-03")
+    assert store.merge(other) == 1
+    assert next(iter(store.read("toy").values())).metrics == {"R2": 0.9}
+    put(store, 0.0, run="2026-04", status="failed")
+    assert store.merge(other) == 1  # a result replaces a failure
+
+
+def test_pruning_an_unknown_study_creates_nothing(store):
+    assert store.prune("nothing", lambda commit: True) == 0
+    assert not store.folder.exists()
 
 
 def test_records_are_pruned_by_commit_with_their_arrays(store):

@@ -18,8 +18,8 @@ PAGE = RenderedPage("# Title\n\n| a | 1.0 |\n", {"table.csv": "a,1.0\n"}, {"stub
 def write(folder, text=PAGE.text, table=PAGE.tables["table.csv"], figure=True):
     (folder / "stub.md").write_text(text)
     (folder / "table.csv").write_text(table)
-    if figure:
-        (folder / "stub-bars.png").write_bytes(b"")
+    for suffix in (".png", ".svg") if figure is True else figure:
+        (folder / f"stub-bars{suffix}").write_bytes(b"")
 
 
 def differences(folder):
@@ -35,7 +35,9 @@ def test_a_page_that_follows_from_the_cells_has_no_differences(tmp_path):
     ({"text": "# Title\n\n| a | 1.1 |\n"}, "stub.md:3: the page has '| a | 1.1 |', but the cells give '| a | 1.0 |'"),
     ({"table": "a,2.0\n"}, "table.csv:1: the page has 'a,2.0'"),
     ({"text": PAGE.text + "more\n"}, "the page has 4 lines, but the cells give 3"),
-    ({"figure": False}, "stub-bars.png: missing"),
+    ({"figure": [".svg"]}, "stub-bars.png: missing"),
+    ({"figure": [".png"]}, "stub-bars.svg: missing"),
+    ({"figure": [".png", ".svg", ".pdf"]}, "stub-bars.pdf: no study writes this file"),
 ])  # fmt: skip
 def test_any_difference_is_reported(tmp_path, change, message):
     write(tmp_path, **change)
@@ -84,7 +86,7 @@ def commit(folder):
     return git(folder, "rev-parse", "HEAD")
 
 
-def stub_of(repository, commits):
+def stub_of(repository, commits, dirty=False):
     def measure(cell):
         raise NotImplementedError
 
@@ -93,7 +95,9 @@ def stub_of(repository, commits):
     store = Store(repository / "results")
     for seed, name in enumerate(commits):
         cell = Cell(study="stub", method="good", data="A", seed=seed)
-        store.append(Record(cell=cell, status=DONE, seconds=1.0, machine="m", code=Code(name), metrics={"x": 1.0}))
+        store.append(
+            Record(cell=cell, status=DONE, seconds=1.0, machine="m", code=Code(name, dirty), metrics={"x": 1.0})
+        )
     return type(study)(**{**vars(study), "measure": measure}), store
 
 
@@ -137,6 +141,12 @@ def test_uncommitted_changes_and_unknown_commits_count(repository):
     (repository / "src/mvlvm/one.py").write_text("x = 2\n")
     (found,) = stale_pages([study], store)
     assert found.n_cells == 2
+
+
+def test_cells_measured_with_uncommitted_changes_count_as_older(repository):
+    study, store = stub_of(repository, [git(repository, "rev-parse", "HEAD")], dirty=True)
+    (found,) = stale_pages([study], store)
+    assert (found.n_cells, found.packages) == (1, [])
 
 
 def test_staleness_needs_a_repository(monkeypatch, tmp_path):

@@ -45,7 +45,7 @@ def bench(
     need_matplotlib("The benchmark", "bench")
     with interruptible(f"The benchmark was interrupted. Finished measurements are kept in {out}."):
         if merge:
-            merge_stores(store, merge, console)
+            merge_stores(store, merge, studies, console)
         else:
             run_cells(studies, cells, store, console, limit=limit, again=again, describe=_line)
         write(studies, store, out, console, quick=quick)

@@ -50,7 +50,7 @@ def reproduce(
     need_matplotlib("Reproducing figures", "plots")
     with interruptible(f"Interrupted. Finished runs are kept in {out}; the same command resumes."):
         if merge:
-            merge_stores(store, merge, console)
+            merge_stores(store, merge, studies, console)
         else:
             run_cells(studies, cells, store, console, jobs=jobs, limit=limit)
         write(studies, store, out, console, quick=not full)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,8 @@ app = typer.Typer(help="Measure the library: run studies, write and verify their
 
 StoreFolder = Annotated[Path, typer.Option(help="Folder of the stored cells.")]
 PageFolder = Annotated[Path, typer.Option(help="Folder of the pages.")]
+RunStore = Annotated[Path | None, typer.Option(help="Folder of the stored cells. Default: results, or quick.")]
+RunPages = Annotated[Path | None, typer.Option(help="Folder of the pages. Default: docs/results, or quick.")]
 Names = Annotated[str, typer.Argument(help="Comma-separated names of studies; or all, paper, quality.")]
 Limit = Annotated[float | None, typer.Option(min=1, help="Time limit per cell in seconds. Default: the study's.")]
 Jobs = Annotated[
@@ -28,6 +31,9 @@ Jobs = Annotated[
     typer.Option(min=1, help="Number of processes. Default: one per core; studies of time always use one."),
 ]
 STORE, PAGES = Path("results"), Path("docs") / "results"
+# Quick cells and their pages are kept apart from those of full size.
+QUICK_FOLDER = Path("quick")
+_N_CORES = os.cpu_count() or 1
 
 
 @app.command(name="list")
@@ -52,8 +58,8 @@ def run(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and steps; rough values.")] = False,
     device: Annotated[str, typer.Option(help="Device of studies of speed: auto, cpu or cuda.")] = "auto",
     again: Annotated[bool, typer.Option("--again", help="Repeat cells that have already finished.")] = False,
-    store: StoreFolder = STORE,
-    out: PageFolder = PAGES,
+    store: RunStore = None,
+    out: RunPages = None,
     jobs: Jobs = None,
     limit: Limit = None,
     merge: Annotated[
@@ -63,17 +69,20 @@ def run(
     """Run the unfinished cells of studies, and write their pages. Resumes an interrupted run."""
     from mvlvm.studies.store import Store
 
-    console, studies, folder = Console(), chosen_studies(what), Store(store)
+    cell_folder = store or (QUICK_FOLDER if quick else STORE)
+    page_folder = out or (QUICK_FOLDER if quick else PAGES)
+    console, studies, folder = Console(), chosen_studies(what), Store(cell_folder)
     cells = chosen_cells(studies, parse_seeds(seeds), methods, data, quick=quick, device=device)
-    check_folder("--store", store)
-    check_folder("--out", out)
+    check_folder("--store", cell_folder)
+    check_folder("--out", page_folder)
     need_matplotlib("A page with figures", "plots")
-    with interruptible(f"Interrupted. Finished cells are kept in {store}; the same command resumes."):
+    resume = "the same command without --again resumes" if again else "the same command resumes"
+    with interruptible(f"Interrupted. Finished cells are kept in {cell_folder}; {resume}."):
         if merge:
-            merge_stores(folder, merge, console)
+            merge_stores(folder, merge, studies, console)
         else:
             run_cells(studies, cells, folder, console, jobs=jobs, limit=limit, again=again)
-        write(studies, folder, out, console, quick=quick)
+        write(studies, folder, page_folder, console, quick=quick)
 
 
 @app.command()
@@ -139,7 +148,7 @@ def chosen_studies(what: str, known: "Mapping[str, Study] | None" = None) -> "li
         check_names("study", names, list(known))
     except ValueError as error:
         fail(str(error))
-    return [known[name] for name in names]
+    return [known[name] for name in dict.fromkeys(names)]
 
 
 def chosen_cells(
@@ -194,15 +203,20 @@ def check_folder(option: str, folder: Path) -> None:
         fail(f"{option} must be a folder that can be created. Got {folder}: permission denied. Choose another folder.")
 
 
-def merge_stores(store: "Store", sources: Sequence[Path], console: Console) -> None:
-    """Merge folders of cells, or files of single studies, into a store; exit with a message if one does not exist."""
+def merge_stores(store: "Store", sources: Sequence[Path], studies: "Sequence[Study]", console: Console) -> None:
+    """Merge the cells of studies from other folders, or from files of single studies, into a store.
+
+    Exits with a message if a folder or file does not exist.
+    """
     from mvlvm.studies.store import Store
 
+    names = [study.name for study in studies]
     for path in sources:
-        if not path.exists() or (path.is_file() and path.suffix != ".jsonl"):
-            fail(f"--merge must be a folder of cells, or a file such as speed.jsonl. Got {path}.")
+        if not path.is_dir() and not (path.is_file() and path.suffix == ".jsonl" and path.stem in names):
+            listed = ", ".join(f"{name}.jsonl" for name in names[:3])
+            fail(f"--merge must be a folder of cells, or a file of a study: {listed}. Got {path}.")
     n_new = sum(
-        store.merge(Store(path), None) if path.is_dir() else store.merge(Store(path.parent), [path.stem])
+        store.merge(Store(path), names) if path.is_dir() else store.merge(Store(path.parent), [path.stem])
         for path in sources
     )
     console.print(f"{n_new} new cell{'' if n_new == 1 else 's'}.", highlight=False)
@@ -225,55 +239,53 @@ def run_cells(
         again: whether to repeat finished cells.
         describe: returns the line printed for a record; by default only failures are printed.
     """
-    from mvlvm.studies.cells import DONE, SKIPPED, STOPPED
-    from mvlvm.studies.runner import Forecast, unfinished
+    from mvlvm.studies.runner import unfinished
 
-    left: dict[str, list[Cell]] = {}
+    left: list[tuple[Study, float, list[Cell]]] = []
     for study in studies:
-        own = [cell for cell in cells if cell.study == study.name]
-        # a method that was stopped in a study of time is a result
-        settled = (DONE, STOPPED, SKIPPED) if study.timed else (DONE,)
-        left[study.name] = own if again else unfinished(store, own, settled)
-    n_left = sum(map(len, left.values()))
-    n_cores = os.cpu_count() or 1
+        seconds, own = limit or study.limit, [cell for cell in cells if cell.study == study.name]
+        # a fit that was stopped at the same limit is a result of a study of time
+        open_cells = own if again else unfinished(store, own, seconds if study.timed else inf)
+        left.append((study, seconds, open_cells))
+    n_left = sum(len(own) for _, _, own in left)
     n_cells = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
     console.print(f"{n_cells}, {len(cells) - n_left} already finished.", highlight=False)
-    forecast = Forecast([cell for own in left.values() for cell in own], jobs or n_cores)
     columns = (TextColumn("Running"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("{task.fields[left]}"))  # fmt: skip
     with Progress(*columns, console=console) as bar:
         progress = bar.add_task("", total=n_left, left="")
 
-        def on_record(record: "Record") -> None:
-            forecast.update(record)
+        def on_record(record: "Record", remaining: str) -> None:
             text = _failure_line(record) if describe is None else describe(record)
             if text:
                 bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
-            bar.update(progress, advance=1, left=f"about {forecast.description} left, last: {record.cell.label}")
+            bar.update(progress, advance=1, left=f"about {remaining} left, last: {record.cell.label}")
 
-        for timed in (False, True):
-            _run_group([s for s in studies if s.timed == timed], left, store, on_record, jobs, limit, timed=timed)
+        # studies with the same protocol and limit share their processes
+        for timed, seconds in dict.fromkeys((study.timed, seconds) for study, seconds, _ in left):
+            group = {s.name: s for s, own_limit, _ in left if (s.timed, own_limit) == (timed, seconds)}
+            own = [cell for study, _, of_study in left if study.name in group for cell in of_study]
+            if own:
+                _run_group(group, own, store, on_record, 1 if timed else jobs or _N_CORES, seconds, again=again)
 
 
 def _run_group(
-    studies: "Sequence[Study]", left: "Mapping[str, Sequence[Cell]]", store: "Store",
-    on_record: "Callable[[Record], None]", jobs: int | None, limit: float | None, *, timed: bool,
+    studies: "Mapping[str, Study]", cells: "Sequence[Cell]", store: "Store",
+    on_record: "Callable[[Record, str], None]", n_processes: int, limit: float, *, again: bool,
 ) -> None:  # fmt: skip
-    """Run studies of quality together, in parallel, or studies of time one cell at a time in fresh processes."""
-    from mvlvm.studies.runner import Runner
+    """Run the cells of studies with the same protocol: in parallel, or one at a time in fresh processes."""
+    from mvlvm.studies.runner import Forecast, Runner
 
-    n_cores = os.cpu_count() or 1
-    n_processes = 1 if timed else jobs or n_cores
-    by_limit: dict[float, list[Study]] = {}
-    for study in studies:
-        by_limit.setdefault(limit or study.limit, []).append(study)
-    for seconds, group in by_limit.items():
-        cells = [cell for study in group for cell in left[study.name]]
-        if cells:
-            # a quick run measures nothing, and shares the machine with others
-            n_threads = 1 if all(cell.is_quick for cell in cells) else max(1, n_cores // n_processes)
-            runner = Runner(n_processes, fresh_process=timed, limit=seconds, n_threads=n_threads)
-            runner.run(cells, {study.name: study for study in group}, store, on_record)
+    timed, forecast = next(iter(studies.values())).timed, Forecast(cells, n_processes)
+    # a quick run measures nothing, and shares the machine with others
+    n_threads = 1 if all(cell.is_quick for cell in cells) else max(1, _N_CORES // n_processes)
+
+    def update(record: "Record") -> None:
+        forecast.update(record)
+        on_record(record, forecast.description)
+
+    runner = Runner(n_processes, fresh_process=timed, limit=limit, n_threads=n_threads)
+    runner.run(cells, studies, store, update, again=again)
 
 
 def _failure_line(record: "Record") -> str:

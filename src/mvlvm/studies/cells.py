@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,6 +108,24 @@ class Code:
         return f"{self.commit[:7] if _is_hash(self.commit) else self.commit}{' with changes' if self.dirty else ''}"
 
 
+class Origin(NamedTuple):
+    """Where a record comes from.
+
+    Attributes:
+        seconds: wall time including loading of data and evaluation.
+        machine: description of the machine.
+        code: the code that was run.
+        run: start time of the run; ratios of times are computed within one run.
+        limit: time limit in seconds; 0 if it is unknown.
+    """
+
+    seconds: float
+    machine: str
+    code: Code
+    run: str = ""
+    limit: float = 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """Outcome of running a cell.
@@ -121,6 +139,7 @@ class Record:
         machine: description of the machine.
         code: the code that was run.
         run: start time of the run; ratios of times are computed within one run.
+        limit: time limit in seconds; 0 if it is unknown.
         note: why the cell is not done.
     """
 
@@ -130,6 +149,7 @@ class Record:
     machine: str
     code: Code
     run: str = ""
+    limit: float = 0.0
     metrics: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
     note: str = ""
@@ -139,7 +159,7 @@ class Record:
         return {
             "cell": self.cell.as_json(), "status": self.status, "metrics": dict(self.metrics), "seconds": self.seconds,
             "machine": self.machine, "code": {"commit": self.code.commit, "dirty": self.code.dirty}, "run": self.run,
-            "note": self.note,
+            "limit": self.limit, "note": self.note,
         }  # fmt: skip
 
     @classmethod
@@ -148,19 +168,22 @@ class Record:
         return cls(**{**fields, "cell": Cell(**fields["cell"]), "code": Code(**fields["code"])})
 
 
-def finished_record(
-    cell: Cell, measured: Measurement, *, seconds: float, machine: str, code: Code, run: str = ""
-) -> Record:
+def finished_record(cell: Cell, measured: Measurement, origin: Origin) -> Record:
     """Return the record of a measurement; one with a non-finite value has failed, and its note names the values."""
-    record = Record(
-        cell=cell, status=STOPPED if measured.stopped else DONE, seconds=seconds, machine=machine, code=code, run=run,
-        metrics=_as_json_values(measured.metrics), arrays=measured.arrays,
-        note=f"stopped after {seconds:.0f} s; the values are those of the unfinished fit" if measured.stopped else "",
-    )  # fmt: skip
-    bad = [name for name, value in record.metrics.items() if not _is_finite(value)]
-    if not bad:
+    metrics = _as_json_values(measured.metrics)
+    bad = [name for name, value in metrics.items() if not _is_finite(value)]
+    if bad:
+        return failed_record(cell, FAILED, f"not finite: {', '.join(bad)}", origin)
+    record = Record(cell=cell, status=DONE, metrics=metrics, arrays=measured.arrays, **origin._asdict())
+    if not measured.stopped:
         return record
-    return replace(record, status=FAILED, metrics={}, arrays={}, note=f"not finite: {', '.join(bad)}")
+    note = f"stopped after {origin.seconds:.0f} s; the values are those of the unfinished fit"
+    return replace(record, status=STOPPED, note=note)
+
+
+def failed_record(cell: Cell, status: str, note: str, origin: Origin) -> Record:
+    """Return the record of a cell without values; the note says why."""
+    return Record(cell=cell, status=status, note=note, **origin._asdict())
 
 
 def _as_json_values(metrics: Mapping[str, Any]) -> dict[str, Any]:

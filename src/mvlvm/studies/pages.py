@@ -25,6 +25,7 @@ from mvlvm.studies.study import (
     claim_rows,
     render_page,
     write_page,
+    write_text,
 )
 from mvlvm.studies.tables import NOTHING, filled, markdown
 
@@ -65,10 +66,9 @@ def write_pages(store: Store, folder: Path, studies: Sequence[Study] | None = No
     written = {study.page_path for study in catalogue.STUDIES.values()}
     for path, page in render_pages(store, quick=quick).items():
         if path not in written:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(page.text)
+            write_text(folder / path, page.text)
             for name, text in page.tables.items():
-                ((folder / path).parent / name).write_text(text)
+                write_text((folder / path).parent / name, text)
     return folder / INDEX
 
 
@@ -84,7 +84,7 @@ def render_index(store: Store, overviews: Sequence[str], *, quick: bool = False)
         parts.append(f"Overviews of all tables of the paper: {links}.")
     template = store.folder / DISCUSSION
     if template.exists() and not quick:
-        parts.append(render_discussion(template.read_text(), store))
+        parts.append(render_discussion(template.read_text(encoding="utf-8"), store))
     parts += _open_claims(studies, results)
     return RenderedPage("\n\n".join(parts) + "\n")
 

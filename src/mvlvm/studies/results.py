@@ -12,7 +12,7 @@ from mvlvm.studies.cells import DONE, Code, Record
 from mvlvm.studies.store import Store
 
 # A smaller difference, in standard errors, is a tie.
-TIE = 2.0
+TIE_IN_STANDARD_ERRORS = 2.0
 _NOWHERE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -52,7 +52,7 @@ class Difference:
     @property
     def is_clear(self) -> bool:
         """Whether the difference is at least two standard errors. Without a standard error it is not."""
-        return bool(abs(self.mean) >= TIE * self.standard_error) and self.mean != 0
+        return bool(abs(self.mean) >= TIE_IN_STANDARD_ERRORS * self.standard_error) and self.mean != 0
 
 
 def difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Difference | None:
@@ -176,6 +176,36 @@ def method_difference(
     return difference(results.by_seed(metric, data, method, at), results.by_seed(metric, data, other, at))
 
 
+def decisive_rival(
+    ours: Mapping[int, float], rivals: Mapping[str, Mapping[int, float]], *, higher: bool = True
+) -> tuple[str, Difference] | None:
+    """Return the rival that decides whether a method is ahead of all others, and the improvement over it.
+
+    It is a rival that is clearly better, else one that is tied with the method, else the best of the others. The rival
+    with the best mean is not sufficient: its mean may be so uncertain that it is tied, while another is clearly better.
+
+    Args:
+        ours: seed -> value of the method.
+        rivals: rival -> seed -> value.
+        higher: whether the largest value is the best.
+
+    Returns:
+        The name of the rival and the difference, which is positive if the method is better; None without values.
+    """
+    sign = 1 if higher else -1
+    gaps = {rival: gap for rival, values in rivals.items() if (gap := difference(ours, values)) is not None}
+    gains = {rival: Difference(sign * gap.mean, gap.standard_error, gap.n_seeds) for rival, gap in gaps.items()}
+    if not gains:
+        return None
+    return min(gains.items(), key=lambda item: (_order(item[1]), item[1].mean))
+
+
+def _order(gain: Difference) -> int:
+    if not gain.is_clear:
+        return 1
+    return 2 if gain.mean > 0 else 0
+
+
 @dataclass(frozen=True)
 class Ranking:
     """The best of several methods, and those that are tied with it.
@@ -193,23 +223,13 @@ def rank(values: Mapping[str, Mapping[int, float]], *, higher: bool = True) -> R
     """Return the best method and the methods tied with it.
 
     Args:
-        values: method -> seed -> value; methods without values are ignored.
+        values: method -> seed -> value. Methods with fewer than two seeds have no standard error and are ignored.
         higher: whether the largest value is the best.
     """
-    means = {method: float(np.mean(list(seeds.values()))) for method, seeds in values.items() if seeds}
+    means = {method: float(np.mean(list(seeds.values()))) for method, seeds in values.items() if len(seeds) > 1}
     if not means:
         return Ranking()
     top = max(means.values()) if higher else min(means.values())
     best = [method for method, mean in means.items() if mean == top]
-    tied = [
-        method
-        for method in means
-        if method not in best and len(values[method]) > 1 and not _clear(values[best[0]], values[method])
-    ]
-    return Ranking(best, tied)
-
-
-def _clear(best: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    found = difference(best, other)
-    # a single seed of the best has no standard error, which does not make everything a tie
-    return found is None or found.is_clear or bool(np.isnan(found.standard_error))
+    gaps = {method: difference(values[best[0]], values[method]) for method in means if method not in best}
+    return Ranking(best, [method for method, gap in gaps.items() if gap is not None and not gap.is_clear])

@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from multiprocessing import get_context, parent_process
 from statistics import fmean
 from typing import Any
@@ -32,7 +33,9 @@ from mvlvm.studies.cells import (
     STOPPED,
     Cell,
     Measurement,
+    Origin,
     Record,
+    failed_record,
     finished_record,
 )
 from mvlvm.studies.provenance import choose_device, current_code, describe_machine
@@ -66,7 +69,10 @@ class Runner:
     n_threads: int = 1
     grace: float | None = None
 
-    def run(self, cells: Sequence[Cell], studies: Mapping[str, Study], store: Store, on_record: OnRecord) -> None:
+    def run(
+        self, cells: Sequence[Cell], studies: Mapping[str, Study], store: Store, on_record: OnRecord, *,
+        again: bool = False,
+    ) -> None:  # fmt: skip
         """Run cells and store their records. A failure is recorded and does not stop the other cells.
 
         Args:
@@ -74,6 +80,8 @@ class Runner:
             studies: the studies of the cells by name; their `measure` is a module-level function.
             store: store of the records.
             on_record: called with every record after it has been stored.
+            again: whether to run cells that have a finished record. Otherwise a cell that another run on the same store
+                finishes in the meantime is not run.
         """
         started = datetime.now(UTC).isoformat(timespec="seconds")
         pending, running = list(reversed(cells)), dict[ProcessFuture, Cell]()
@@ -90,9 +98,10 @@ class Runner:
                     while pending and len(running) < self.n_processes:
                         cell = pending.pop()
                         study, records = studies[cell.study], store.read(cell.study)
-                        if _is_done_since(records.get(cell), started):
-                            continue  # by another run on the same store
-                        if reason := study.skip(cell, records) if study.skip else "":
+                        known = records.get(cell)
+                        if known is not None and known.status == DONE and not again:
+                            on_record(known)
+                        elif reason := study.skip(cell, records) if study.skip else "":
                             finish(self._failure(cell, SKIPPED, reason, started))
                         else:
                             running[self._schedule(pool, study.measure, cell, started)] = cell
@@ -120,12 +129,11 @@ class Runner:
             return self._failure(cell, STOPPED, f"killed: it did not stop at its limit of {self.limit:g} s", started)
         except ProcessExpired as error:
             return self._failure(cell, FAILED, f"its process ended with exit code {error.exitcode}", started)
+        except Exception as error:  # the record could not be sent, for example
+            return self._failure(cell, FAILED, f"{type(error).__name__}: {error}", started)
 
     def _failure(self, cell: Cell, status: str, note: str, started: str) -> Record:
-        machine = describe_machine(choose_device(cell.device))
-        return Record(
-            cell=cell, status=status, seconds=0.0, machine=machine, code=current_code(), run=started, note=note
-        )
+        return failed_record(cell, status, note, _origin(cell, self.limit, started))
 
     @contextmanager
     def _environment(self) -> Iterator[None]:
@@ -142,14 +150,20 @@ class Runner:
                     os.environ[name] = value
 
 
-def _is_done_since(record: Record | None, started: str) -> bool:
-    return record is not None and record.status == DONE and record.run >= started
+def unfinished(store: Store, cells: Sequence[Cell], limit: float = inf) -> list[Cell]:
+    """Return the cells without a finished record.
 
-
-def unfinished(store: Store, cells: Sequence[Cell], settled: Sequence[str] = (DONE,)) -> list[Cell]:
-    """Return the cells whose last record does not have one of the given statuses."""
+    Args:
+        store: store of the records.
+        cells: cells to look up.
+        limit: a cell that was stopped at this time limit or a later one has finished.
+    """
     records: Mapping[str, Mapping[Cell, Record]] = {name: store.read(name) for name in {cell.study for cell in cells}}
-    return [cell for cell in cells if (r := records[cell.study].get(cell)) is None or r.status not in settled]
+
+    def is_finished(record: Record | None) -> bool:
+        return record is not None and (record.status == DONE or (record.status == STOPPED and record.limit >= limit))
+
+    return [cell for cell in cells if not is_finished(records[cell.study].get(cell))]
 
 
 def run_cell(cell: Cell, measure: MeasureCell, limit: float, started: str = "") -> Record:
@@ -158,34 +172,31 @@ def run_cell(cell: Cell, measure: MeasureCell, limit: float, started: str = "") 
     At the limit the running computation is interrupted as by Ctrl-C: a method that keeps its unfinished fit is
     evaluated, and the record is "stopped" with values; otherwise it is "stopped" without values.
     """
-    begin, code, machine = time.perf_counter(), current_code(), describe_machine(choose_device(cell.device))
-
-    def failure(status: str, note: str) -> Record:
-        seconds = round(time.perf_counter() - begin, 3)
-        return Record(cell=cell, status=status, seconds=seconds, machine=machine, code=code, run=started, note=note)
-
-    is_late = False
+    begin, timer = time.perf_counter(), None
     try:
         with warnings.catch_warnings(), stop_after(limit) as timer:
             # expected: fits with a fixed number of steps, and constant pixels
             for expected in (ConvergenceWarning, ViewWarning):
                 warnings.simplefilter("ignore", expected)
-            try:
-                measured = measure(cell)
-            finally:
-                is_late = timer.reached
+            measured = measure(cell)
+        if timer.reached:
+            measured = Measurement(measured.metrics, measured.arrays, stopped=True)
+        return finished_record(cell, measured, _origin(cell, limit, started, begin))
     except KeyboardInterrupt:
-        if not is_late:
+        if timer is None or not timer.reached:
             raise
-        return failure(STOPPED, f"stopped after {limit:g} s")
+        return failed_record(cell, STOPPED, f"stopped after {limit:g} s", _origin(cell, limit, started, begin))
     except ModuleNotFoundError as error:
-        return failure(NOT_INSTALLED, str(error))
+        return failed_record(cell, NOT_INSTALLED, str(error), _origin(cell, limit, started, begin))
     except Exception as error:
-        return failure(FAILED, f"{type(error).__name__}: {error}")
-    if is_late:
-        measured = Measurement(measured.metrics, measured.arrays, stopped=True)
-    seconds = round(time.perf_counter() - begin, 3)
-    return finished_record(cell, measured, seconds=seconds, machine=machine, code=code, run=started)
+        note = f"{type(error).__name__}: {error}"
+        return failed_record(cell, FAILED, note, _origin(cell, limit, started, begin))
+
+
+def _origin(cell: Cell, limit: float, started: str, begin: float | None = None) -> Origin:
+    """Return the origin of a record of this process, with the time since `begin`."""
+    seconds = 0.0 if begin is None else round(time.perf_counter() - begin, 3)
+    return Origin(seconds, describe_machine(choose_device(cell.device)), current_code(), started, limit)
 
 
 def _initialize_worker() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from mvlvm.studies.cells import Cell, Record
+from mvlvm.studies.cells import DONE, Cell, Record
 
 # Separates the label of a cell from the name of an array in the archive.
 _SEPARATOR = " | "
@@ -72,12 +72,15 @@ class Store:
             return {name.removeprefix(prefix): archive[name] for name in archive.files if name.startswith(prefix)}
 
     def merge(self, other: "Store", studies: Iterable[str] | None = None) -> int:
-        """Append the records and arrays of another store that are new, and return their number."""
+        """Append the records and arrays of another store that are new, and return their number.
+
+        A record without a result does not replace a finished one, and a record of an earlier run not that of a later.
+        """
         n_new = 0
         for study in other.studies() if studies is None else studies:
             known = self.read(study)
             for cell, record in other.read(study).items():
-                if known.get(cell) != record:
+                if _is_newer(record, known.get(cell)):
                     self.append(Record(**{**vars(record), "arrays": other.arrays(cell)}))
                     n_new += 1
         return n_new
@@ -91,6 +94,8 @@ class Store:
             study: name of the study.
             keep: function of the commit of a record.
         """
+        if not self.path(study).exists():
+            return 0
         with self._lock(study):
             lines = self._lines(study)
             kept = [(text, record) for text, record in lines if record is None or keep(record.code.commit)]
@@ -103,7 +108,7 @@ class Store:
     def _lines(self, study: str) -> list[tuple[str, Record | None]]:
         """Return the lines of a file with their records; None for a line that is not a valid record."""
         path, lines = self.path(study), []
-        text = path.read_text(errors="replace") if path.exists() else ""
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         for number, line in enumerate(text.splitlines(), start=1):
             record = None
             try:
@@ -135,6 +140,13 @@ class Store:
                 np.lib.format.write_array(content, np.asarray(array), allow_pickle=False)
                 new.writestr(zipfile.ZipInfo(f"{name}.npy", _TIME_STAMP), content.getvalue(), *_COMPRESSED)
         _write_atomically(path, buffer.getvalue())
+
+
+def _is_newer(record: Record, known: Record | None) -> bool:
+    if known is None:
+        return True
+    is_result, has_result = record.status == DONE, known.status == DONE
+    return record != known and record.run >= known.run if is_result == has_result else is_result
 
 
 _COMPRESSED = (zipfile.ZIP_DEFLATED, 9)

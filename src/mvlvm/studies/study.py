@@ -7,11 +7,12 @@ page, and claims that the results support or refute. Pages contain no number tha
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mvlvm.studies.cells import DONE, SKIPPED, Cell, Grid, Measurement, Record
-from mvlvm.studies.results import Results, machines_of, seeds_of
+from mvlvm.studies.cells import DONE, SKIPPED, STOPPED, Cell, Grid, Measurement, Record
+from mvlvm.studies.results import TIE_IN_STANDARD_ERRORS, Results, machines_of, seeds_of
 from mvlvm.studies.store import Store
 from mvlvm.studies.tables import NOTHING, TIED, ResultTable, filled, markdown
 
@@ -66,10 +67,23 @@ class Claim:
 
 
 def within(
-    value: float | int, text: str, *, lowest: float | int = -float("inf"), highest: float | int = float("inf")
-) -> Verdict:
-    """Return the verdict on a number that has to be within limits."""
-    return Verdict(text, YES if lowest <= value <= highest else NO)
+    value: float | int, text: str, *, lowest: float | int = -inf, highest: float | int = inf,
+    standard_error: float | int = 0.0,
+) -> Verdict:  # fmt: skip
+    """Return the verdict on a number that has to be within limits.
+
+    Args:
+        value: the number.
+        text: the number as shown.
+        lowest: smallest value for which the claim holds.
+        highest: largest value for which the claim holds.
+        standard_error: standard error of the number, if it is a mean over seeds; closer to a limit than two standard
+            errors the verdict is a tie. NaN, for a single seed, is ignored.
+    """
+    margin, error = min(value - lowest, highest - value), 0.0 if isnan(standard_error) else standard_error
+    if abs(margin) < TIE_IN_STANDARD_ERRORS * error:
+        return Verdict(text, TIE)
+    return Verdict(text, YES if margin >= 0 else NO)
 
 
 CellsOfSeed = Callable[[int, bool], Iterable[Cell]]
@@ -190,7 +204,13 @@ def render_page(study: Study, results: Results) -> RenderedPage:
             parts.append(part.markdown())
         elif part.strip():
             parts.append(part.strip() if part.lstrip().startswith(("#", "|", "- ", "!")) else filled(part))
-    return RenderedPage("\n\n".join([*parts, *_failures(results)]) + "\n", tables, figures)
+    return RenderedPage("\n\n".join([*parts, *_failures(study, results)]) + "\n", tables, figures)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file with the same bytes on every platform."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_page(study: Study, results: Results, folder: Path) -> list[Path]:
@@ -198,12 +218,11 @@ def write_page(study: Study, results: Results, folder: Path) -> list[Path]:
     from mvlvm import plots
 
     rendered, path = render_page(study, results), folder / study.page_path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(rendered.text)
+    write_text(path, rendered.text)
     written = [path]
     for name, text in rendered.tables.items():
         written.append(path.parent / name)
-        written[-1].write_text(text)
+        write_text(written[-1], text)
     for name, draw in rendered.figures.items():
         figure = draw()
         written += [plots.write(figure, path.parent / f"{name}{suffix}", trimmed=True) for suffix in (".png", ".svg")]
@@ -256,7 +275,9 @@ def code_sentence(records: Sequence[Record]) -> str:
     return f"**Measured at {len(counts)} commits:** {listed}."
 
 
-def _failures(results: Results) -> list[str]:
-    failed = [r for r in results.records if r.status not in (DONE, SKIPPED) and not r.metrics]
+def _failures(study: Study, results: Results) -> list[str]:
+    """Return the list of cells without a result; studies of time show the values of stopped fits in their tables."""
+    shown = (DONE, SKIPPED, STOPPED) if study.timed else (DONE, SKIPPED)
+    failed = [r for r in results.records if r.status not in shown or (r.status == STOPPED and not r.metrics)]
     lines = [f"- {record.cell.label}: {record.status}. {record.note}" for record in failed]
     return ["## Failed cells", "\n".join(lines)] if lines else []

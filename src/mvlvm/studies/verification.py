@@ -14,6 +14,7 @@ from mvlvm.studies.study import RenderedPage, Study
 
 # Packages that do not influence measured values: the harness and its commands, and drawing.
 _WITHOUT_INFLUENCE = ("studies", "cli", "plots")
+_FIGURES = (".png", ".svg")
 
 
 def page_differences(pages: Mapping[Path, RenderedPage], folder: Path) -> list[str]:
@@ -24,7 +25,7 @@ def page_differences(pages: Mapping[Path, RenderedPage], folder: Path) -> list[s
         folder: folder of the written pages.
 
     Returns:
-        A description of every line of a page or table that differs, and of every missing file.
+        A description of every line of a page or table that differs, and of every missing or left-over file.
     """
     found = []
     for relative, page in pages.items():
@@ -32,15 +33,26 @@ def page_differences(pages: Mapping[Path, RenderedPage], folder: Path) -> list[s
         found += _line_differences(path, page.text)
         for name, text in page.tables.items():
             found += _line_differences(path.parent / name, text)
-        figures = [path.parent / f"{name}.png" for name in page.figures]
-        found += [f"{figure}: missing" for figure in figures if not figure.exists()]
-    return found
+    expected = expected_files(pages, folder)
+    found += [f"{path}: missing" for path in sorted(expected) if not path.exists() and path.suffix in _FIGURES]
+    written = {path for path in folder.rglob("*") if path.is_file()}
+    return [*found, *(f"{path}: no study writes this file" for path in sorted(written - expected))]
+
+
+def expected_files(pages: Mapping[Path, RenderedPage], folder: Path) -> set[Path]:
+    """Return the paths of all pages, tables and figures."""
+    files = set()
+    for relative, page in pages.items():
+        path = folder / relative
+        files |= {path, *(path.parent / name for name in page.tables)}
+        files |= {path.parent / f"{name}{suffix}" for name in page.figures for suffix in _FIGURES}
+    return files
 
 
 def _line_differences(path: Path, expected: str) -> list[str]:
     if not path.exists():
         return [f"{path}: missing"]
-    written, wanted = path.read_text().splitlines(), expected.splitlines()
+    written, wanted = path.read_text(encoding="utf-8").splitlines(), expected.splitlines()
     found = [
         f"{path}:{number}: the page has {one!r}, but the cells give {other!r}"
         for number, (one, other) in enumerate(zip(written, wanted, strict=False), start=1)
@@ -71,8 +83,9 @@ class StalePage:
 def stale_pages(studies: Sequence[Study], store: Store) -> list[StalePage]:
     """Return the pages whose cells are older than the packages that their study imports.
 
-    A cell is older if one of these packages differs between the commit of the cell and the present source. Commits that
-    the repository does not contain count as older.
+    A cell is older if one of these packages differs between the commit of the cell and the present source. Cells that
+    were measured with uncommitted changes, or at a commit that the repository does not contain, count as older. The
+    module that measures the cells is not followed: after a change of what it measures, run its cells again.
 
     Raises:
         ValueError: the package is not in a git repository.
@@ -82,14 +95,13 @@ def stale_pages(studies: Sequence[Study], store: Store) -> list[StalePage]:
         raise ValueError("Staleness is judged by git, but the package is not in a git repository. Run it in a clone.")
     found = []
     for study in studies:
-        commits = Counter(record.code.commit for record in study.results(store).done)
+        codes = Counter(record.code for record in study.results(store).done)
         packages = imported_packages(study)
-        changed = {commit: _changed(root, commit, packages) for commit in commits}
-        old = {commit: names for commit, names in changed.items() if names}
-        if old:
-            names = [name for name in packages if any(name in of_commit for of_commit in old.values())]
-            n_cells = sum(commits[commit] for commit in old)
-            found.append(StalePage(study, n_cells, commits.total(), names))
+        changed = {code: _changed(root, code.commit, packages) for code in codes}
+        n_old = sum(codes[code] for code, names in changed.items() if names or code.dirty)
+        if n_old:
+            names = [name for name in packages if any(name in of_code for of_code in changed.values())]
+            found.append(StalePage(study, n_old, codes.total(), names))
     return found
 
 
@@ -143,7 +155,7 @@ def _imports(module: str) -> list[str]:
 
 def _imports_of_file(path: Path) -> Iterator[str]:
     """Yield the modules of mvlvm that a file imports, also inside functions."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("mvlvm."))
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "mvlvm":

@@ -61,8 +61,8 @@ def test_page_has_a_table_for_every_dimension(tmp_path):
     parts = channel.page(results_from_metrics(CHANNEL, tmp_path, at))
     tables = tables_of(parts)
     assert [table.name for table in tables] == ["channel-2", "channel-10"]
-    assert tables[1].rows[1][:2] == ["MVAE", "**60.0 (1)**"]
-    assert tables[1].rows[1][5:] == ["**1.000 (1)**", "**6.4 (1)**", "-"]
+    assert tables[1].rows[1][:2] == ["MVAE", "60.0 (1)"]
+    assert tables[1].rows[1][5:] == ["1.000 (1)", "6.4 (1)", "-"]
     figures = figures_of(parts)
     assert list(figures) == ["accuracy", "accuracy-by-dimension", "mse"]
     first, *_ = figures["accuracy-by-dimension"]().axes

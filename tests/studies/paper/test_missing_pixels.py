@@ -80,10 +80,10 @@ def test_page_has_tables_by_dimension_and_images(tmp_path):
     missing, reconstructed = tables_of(parts)
     assert missing.rows == [
         ["method", "percent missing = 20"],
-        [OURS, "**0.1000 (1)**"],
+        [OURS, "0.1000 (1)"],
         ["column means", "0.3000 (1)"],
     ]
-    assert reconstructed.rows[1:] == [[OURS, "**0.2000 (1)**", "**0.2000 (1)**"]]
+    assert reconstructed.rows[1:] == [[OURS, "0.2000 (1)", "0.2000 (1)"]]
     figures = figures_of(parts)
     assert list(figures) == ["rmse", "r-mnist-2"]
     labels = [name.get_text().replace("\n", " ") for name in figures["r-mnist-2"]().axes[0].get_yticklabels()]

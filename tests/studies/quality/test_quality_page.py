@@ -114,7 +114,7 @@ def test_equal_methods_are_tied(tmp_path):
     assert judge(claim, tmp_path, records_of("accuracy", ours=[0.2, 0.5], one=[0.2, 0.5])).holds == TIE
 
 
-@pytest.mark.parametrize(("ours", "holds"), [([0.7, 0.74], YES), ([0.7, 0.75], NO)])
+@pytest.mark.parametrize(("ours", "holds"), [([0.6, 0.61], YES), ([0.7, 0.74], TIE), ([0.9, 0.91], NO)])
 def test_claim_of_a_ratio_has_a_limit_and_the_error_of_a_ratio_of_means(tmp_path, ours, holds):
     claim = ratio_within(SECTION, "at most 3 % above", "ours", ["rival, 1", "rival, 2"], "RMSE", highest=1.03)
     verdict = judge(claim, tmp_path, records_of("RMSE", ours=ours, one=[0.9, 0.9], two=[0.7, 0.7]))
@@ -131,17 +131,18 @@ def test_ratio_of_proportional_methods_has_no_error(tmp_path):
 
 def test_claims_with_limits(tmp_path):
     records = records_of("accuracy", ours=[0.6, 0.7], one=[0.7, 0.7])
-    near = difference_within(SECTION, "near", "ours", "rival, 1", "accuracy", lowest=-0.06)
-    far = difference_within(SECTION, "near", "ours", "rival, 1", "accuracy", lowest=-0.04)
-    inside = mean_within(SECTION, "inside", "ours", "accuracy", lowest=0.64, highest=0.66)
-    outside = mean_within(SECTION, "inside", "ours", "accuracy", highest=0.64)
+    near = difference_within(SECTION, "near", "ours", "rival, 1", "accuracy", lowest=-0.2)
+    tied = difference_within(SECTION, "near", "ours", "rival, 1", "accuracy", lowest=-0.06)
+    far = difference_within(SECTION, "near", "ours", "rival, 1", "accuracy", lowest=0.06)
+    inside = mean_within(SECTION, "inside", "ours", "accuracy", lowest=0.5, highest=0.8)
+    outside = mean_within(SECTION, "inside", "ours", "accuracy", highest=0.5)
     largest = largest_within(SECTION, "small", ["ours", "rival, 1"], "accuracy", highest=0.69)
     smallest = smallest_within(SECTION, "large", "ours", ["accuracy"], lowest=0.59)
     results = results_of(make_study(), tmp_path, records)
-    verdicts = [claim.judge(results) for claim in (near, far, inside, outside, largest, smallest)]
-    assert [verdict.holds for verdict in verdicts] == [YES, NO, YES, NO, NO, YES]
+    verdicts = [claim.judge(results) for claim in (near, tied, far, inside, outside, largest, smallest)]
+    assert [verdict.holds for verdict in verdicts] == [YES, TIE, NO, YES, NO, NO, YES]
     assert [verdict.measured for verdict in verdicts] == [
-        "-5.0 (standard error 5)", "-5.0 (standard error 5)", "65.0 (standard error 5)", "65.0 (standard error 5)",
+        *3 * ["-5.0 (standard error 5)"], "65.0 (standard error 5)", "65.0 (standard error 5)",
         "largest of 2 seeds: 70.0", "smallest of 2 seeds: 60.0",
     ]  # fmt: skip
 

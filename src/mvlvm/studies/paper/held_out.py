@@ -44,9 +44,9 @@ _RAW = ("1-NN on the data", "logistic regression on the data")
 _LATENT = (OURS, "MV-ARFLVM", "MV-GPLVM-SVI", "MV-DGPLVM", "MVAE", "MMVAE", "MOFA", "PCA")
 _MAPS = ("UMAP", "t-SNE")
 # The suffix is part of stored cells.
-_CLASSES = " with classes"
+_LABELLED = " with labels"
 # Latent variable models that can be fitted to a view with missing rows.
-_WITH_CLASSES = tuple(f"{method}{_CLASSES}" for method in (OURS, "MV-ARFLVM", "MOFA"))
+_WITH_LABELS = tuple(f"{method}{_LABELLED}" for method in (OURS, "MV-ARFLVM", "MOFA"))
 _ACCURACY, _PREDICTED = Measure("KNN", "accuracy"), Measure("predicted", "predicted by the model")
 _N_FOLDS, _N_QUICK_FOLDS = 5, 2
 # Some methods are fitted once per fold, so the number of rows is limited for all methods.
@@ -55,7 +55,7 @@ _MAX_ROWS = 4000
 
 def measure(cell: Cell) -> Measurement:
     """Classify every row by rows of other folds; the labels of its own fold are missing during fitting."""
-    method = cell.method.removesuffix(_CLASSES)
+    method = cell.method.removesuffix(_LABELLED)
     max_rows = min(_MAX_ROWS, MAX_ROWS.get(method, _MAX_ROWS))
     with_classes = method != cell.method
     data = load_paper_data(cell.data, seed=cell.seed, quick=cell.is_quick, max_rows=max_rows, label_view=with_classes)
@@ -99,7 +99,7 @@ def page(results: Results) -> list[PagePart]:
     bars = accuracy_figure(results, _ACCURACY, what="held-out accuracy")
     tables = [comparison(results, data, (_ACCURACY, _PREDICTED)) for data in results.data]
     findings = [
-        _ranking(results, "each on the data only or with classes, whichever is better", ["", _CLASSES]),
+        _ranking(results, "each on the data only or with labels, whichever is better", ["", _LABELLED]),
         _ranking(results, "all on the data only", [""]),
         _gain_from_labels(results),
     ]
@@ -110,7 +110,7 @@ def page(results: Results) -> list[PagePart]:
 _NOTE = f"""No method has access to the label of a test row. Most methods are fitted to the data only: one fit for all
 rows, classified by the nearest neighbour among the latents of other folds. These are the fits and the evaluation of the
 single-view table and of MNIST-SVHN (here with fewer rows), MOVIES and CORA, with additional methods. Methods
-"{_CLASSES.strip()}" have the labels as an additional view, in which the test rows of the fold are missing, and are
+"{_LABELLED.strip()}" have the labels as an additional view, in which the test rows of the fold are missing, and are
 fitted once per fold; they can also predict that view. UMAP and t-SNE are neighbour embeddings and not latent variable
 models: they do not reconstruct the views, and scikit-learn's implementation of t-SNE does not embed new rows (openTSNE
 and UMAP do). The last two rows of the tables are classifiers on the columns of all views; all other methods have two
@@ -135,7 +135,7 @@ def _ranking(results: Results, what: str, forms: Sequence[str]) -> str:
     text = f"Of the latent variable models, {what}, {OURS} is the best on {len(ahead)} of {len(leads)} data sets"
     sentences = [
         f"{text}: {'; '.join(ahead)}." if ahead else f"{text}.",
-        f"It is tied with the best other model on {'; '.join(tied)}." if tied else "",
+        f"It is tied with another model on {'; '.join(tied)}." if tied else "",
         f"It is behind on {'; '.join(behind)}." if behind else "",
     ]
     return " ".join(filter(None, sentences))
@@ -152,9 +152,9 @@ def _lead(results: Results, data: str, forms: Sequence[str], models: Sequence[st
 
 
 def _lead_text(lead: Lead) -> str:
-    """Return the difference in points with its standard error: "with classes 2.1 ± 0.4 points ahead of PCA"."""
+    """Return the difference in points with its standard error: "with labels 2.1 ± 0.4 points ahead of PCA"."""
     gap = lead.difference
-    form = f"{_CLASSES.strip()} " if lead.ours.endswith(_CLASSES) else ""
+    form = f"{_LABELLED.strip()} " if lead.ours.endswith(_LABELLED) else ""
     error = "" if isnan(gap.standard_error) else f" ± {100 * gap.standard_error:.1f}"
     side = "ahead of" if gap.mean > 0 else "behind" if gap.mean < 0 else "from"
     return f"{form}{100 * abs(gap.mean):.1f}{error} points {side} {lead.rival}"
@@ -165,7 +165,7 @@ def _gain_from_labels(results: Results) -> str:
     gains = []
     for data in results.data:
         alone = results.by_seed(_ACCURACY.metric, data, OURS)
-        labelled = [results.by_seed(what.metric, data, f"{OURS}{_CLASSES}") for what in (_ACCURACY, _PREDICTED)]
+        labelled = [results.by_seed(what.metric, data, f"{OURS}{_LABELLED}") for what in (_ACCURACY, _PREDICTED)]
         found = [difference(_common(values, alone), _common(alone, values)) for values in labelled]
         if all(gap is not None for gap in found):
             gains.append(f"{data} {' and '.join(f'{100 * gap.mean:+.1f}' for gap in found if gap is not None)}")
@@ -190,7 +190,7 @@ HELD_OUT = Study(
     what="""Not in the paper, in whose multi-view table the test labels influence the latents: accuracy in percent of
     1-NN from training to test rows in two latent dimensions.""",
     group="paper",
-    cells=cells_of_grids("held-out", [Grid(_DATA, (*_LATENT, *_WITH_CLASSES, *_MAPS, *_RAW))]),
+    cells=cells_of_grids("held-out", [Grid(_DATA, (*_LATENT, *_WITH_LABELS, *_MAPS, *_RAW))]),
     measure=measure,
     page=page,
     claims=[
@@ -202,7 +202,7 @@ HELD_OUT = Study(
         ),
         _claim(
             f"{OURS} is ahead of every other latent variable model, each with training labels if they help",
-            ["", _CLASSES],
+            ["", _LABELLED],
         ),
     ],
 )

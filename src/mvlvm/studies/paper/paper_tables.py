@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mvlvm.studies.cells import Record
 from mvlvm.studies.paper.paper_data import PAPER_DATA
 from mvlvm.studies.paper.paper_methods import OURS
-from mvlvm.studies.results import Difference, MeanStd, Results, difference, mean_std
+from mvlvm.studies.results import Difference, MeanStd, Results, decisive_rival, mean_std
 from mvlvm.studies.study import NO, TIE, YES, Claim, PageFigure, Verdict
 from mvlvm.studies.tables import NOTHING, Measure, ResultTable, without_empty
 
@@ -163,7 +163,7 @@ LEAD_STATUSES = ("ahead", "tied", "behind")
 
 @dataclass(frozen=True)
 class Lead:
-    """Comparison of our model, or the best of its variants, with the best other method.
+    """Comparison of our model, or the best of its variants, with the decisive other method (`decisive_rival`).
 
     Attributes:
         ours: name of the variant.
@@ -186,7 +186,9 @@ class Lead:
 def lead_over_best(
     values: Mapping[str, Mapping[int, float]], ours: Sequence[str] = (OURS,), *, higher: bool = True
 ) -> Lead | None:
-    """Compare the best variant of our model with the best other method; None without values of both.
+    """Compare the best variant of our model with the other method that decides whether it is ahead of all.
+
+    Returns None without values of both.
 
     Args:
         values: method -> seed -> value.
@@ -199,12 +201,8 @@ def lead_over_best(
     if not variants:
         return None
     best = max(variants, key=lambda method: mean_std(list(signed[method].values())).mean)
-    leads = [
-        Lead(best, method, gap)
-        for method, seeds in signed.items()
-        if method not in ours and (gap := difference(signed[best], seeds)) is not None
-    ]
-    return min(leads, key=lambda lead: lead.difference.mean, default=None)
+    rival = decisive_rival(signed[best], {method: seeds for method, seeds in signed.items() if method not in ours})
+    return None if rival is None else Lead(best, *rival)
 
 
 def lead_on(

@@ -10,9 +10,9 @@ from math import inf, isnan, sqrt
 import numpy as np
 
 from mvlvm.studies.cells import Cell, Grid
-from mvlvm.studies.results import MeanStd, Results, mean_std, method_difference, rank, seeds_of
+from mvlvm.studies.results import MeanStd, Results, decisive_rival, mean_std, method_difference, seeds_of
 from mvlvm.studies.study import NO, TIE, YES, CellsOfSeed, Claim, PagePart, Verdict, within
-from mvlvm.studies.tables import Measure, markdown
+from mvlvm.studies.tables import NOTHING, Measure, markdown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +61,16 @@ class QualitySection:
 def complete_seeds(results: Results, data: str, methods: Sequence[str]) -> Results:
     """Return the results of methods on a data set, restricted to the seeds on which all of them have finished.
 
-    A table must not compare a mean over five seeds with one over three.
+    A table must not compare a mean over five seeds with one over three. Methods that have failed on every seed, because
+    their library is not installed for example, are ignored.
     """
+    tried = {r.cell.method for r in results.records if r.cell.data == data}
     records = [r for r in results.done if r.cell.data == data and r.cell.method in methods]
+    required = set(methods) - (tried - {record.cell.method for record in records})
     finished: dict[int, set[str]] = {}
     for record in records:
         finished.setdefault(record.cell.seed, set()).add(record.cell.method)
-    return replace(results, records=[r for r in records if len(finished[r.cell.seed]) == len(methods)])
+    return replace(results, records=[r for r in records if finished[r.cell.seed] == required])
 
 
 def task_cells(study: str, methods: Mapping[str, Sequence[str]], n_seeds: Mapping[str, int]) -> CellsOfSeed:
@@ -119,7 +122,9 @@ def section_table(section: QualitySection, found: Results) -> str:
 
 def total_seconds(results: Results, data: str, method: str) -> str:
     """Return the mean time of a cell as text, with loading and evaluation."""
-    seconds = float(np.mean([record.seconds for record in results.select(data, method)]))
+    if not (records := results.select(data, method)):
+        return NOTHING
+    seconds = float(np.mean([record.seconds for record in records]))
     return f"{seconds:,.0f}" if seconds >= 1 else "< 1"
 
 
@@ -150,12 +155,14 @@ def standard_error(value: MeanStd) -> float:
 
 def best_rival(section: QualitySection, found: Results, rivals: Sequence[str], metric: str) -> str:
     """Return the rival with the best mean, a choice in its favour that no user could make."""
-    values = {rival: found.by_seed(metric, section.data, rival) for rival in rivals}
-    return rank(values, higher=section.column(metric).higher_is_better).best[0]
+    sign = 1 if section.column(metric).higher_is_better else -1
+    return max(
+        rivals, key=lambda rival: sign * float(np.mean(list(found.by_seed(metric, section.data, rival).values())))
+    )
 
 
-def _claim(section: QualitySection, statement: str, judge: Callable[[Results], Verdict]) -> Claim:
-    """Return a claim about a section, which is not judged before the section has complete seeds."""
+def _claim(section: QualitySection, statement: str, judge: Callable[[Results], Verdict | None]) -> Claim:
+    """Return a claim about a section, which is not judged before its methods have complete seeds."""
 
     def judge_complete(results: Results) -> Verdict | None:
         found = section.complete(results)
@@ -165,7 +172,7 @@ def _claim(section: QualitySection, statement: str, judge: Callable[[Results], V
 
 
 def ahead_of(section: QualitySection, statement: str, method: str, rivals: Sequence[str], metric: str) -> Claim:
-    """Return the claim that a method is ahead of the best of several rivals by at least two standard errors.
+    """Return the claim that a method is ahead of each of several rivals by at least two standard errors.
 
     Args:
         section: section with the methods.
@@ -176,13 +183,15 @@ def ahead_of(section: QualitySection, statement: str, method: str, rivals: Seque
     """
     measure = section.column(metric)
 
-    def judge(found: Results) -> Verdict:
-        rival = best_rival(section, found, rivals, metric)
-        gap = method_difference(found, metric, section.data, method, rival)
-        assert gap is not None
-        text = with_error(signed(measure, gap.mean), measure.scale * gap.standard_error)
-        is_right = (gap.mean > 0) == measure.higher_is_better
-        holds = (YES if is_right else NO) if gap.is_clear else TIE
+    def judge(found: Results) -> Verdict | None:
+        ours, *theirs = (found.by_seed(metric, section.data, name) for name in (method, *rivals))
+        decisive = decisive_rival(ours, dict(zip(rivals, theirs, strict=True)), higher=measure.higher_is_better)
+        if decisive is None:
+            return None
+        rival, gain = decisive
+        sign = 1 if measure.higher_is_better else -1
+        text = with_error(signed(measure, sign * gain.mean), measure.scale * gain.standard_error)
+        holds = (YES if gain.mean > 0 else NO) if gain.is_clear else TIE
         return Verdict(f"{text} compared with {rival}", holds)
 
     return _claim(section, statement, judge)
@@ -193,14 +202,17 @@ def ratio_within(
 ) -> Claim:
     """Return the claim that the mean of a method is at most a multiple of that of the best of several rivals."""
 
-    def judge(found: Results) -> Verdict:
+    def judge(found: Results) -> Verdict | None:
+        if not {method, *rivals} <= set(found.methods):
+            return None
         rival = best_rival(section, found, rivals, metric)
         ours, theirs = (found.by_seed(metric, section.data, name) for name in (method, rival))
         mean = float(np.mean(list(theirs.values())))
         ratio = float(np.mean(list(ours.values()))) / mean
         # linearised standard error of a ratio of means
         error = standard_error(mean_std([ours[seed] - ratio * theirs[seed] for seed in ours])) / mean
-        return within(ratio, f"{with_error(f'{ratio:.3f}', error)} times that of {rival}", highest=highest)
+        text = f"{with_error(f'{ratio:.3f}', error)} times that of {rival}"
+        return within(ratio, text, highest=highest, standard_error=error)
 
     return _claim(section, statement, judge)
 
@@ -211,11 +223,12 @@ def difference_within(
     """Return the claim that the mean difference of two methods is not below a limit, in the units of the metric."""
     measure = section.column(metric)
 
-    def judge(found: Results) -> Verdict:
+    def judge(found: Results) -> Verdict | None:
         gap = method_difference(found, metric, section.data, method, other)
-        assert gap is not None
+        if gap is None:
+            return None
         text = with_error(signed(measure, gap.mean), measure.scale * gap.standard_error)
-        return within(gap.mean, text, lowest=lowest)
+        return within(gap.mean, text, lowest=lowest, standard_error=gap.standard_error)
 
     return _claim(section, statement, judge)
 
@@ -226,11 +239,12 @@ def mean_within(
     """Return the claim that a mean over seeds is within limits."""
     measure = section.column(metric)
 
-    def judge(found: Results) -> Verdict:
+    def judge(found: Results) -> Verdict | None:
         value = found.mean_std(metric, section.data, method)
-        assert value is not None
+        if value is None:
+            return None
         text = with_error(measure.number(value.mean), measure.scale * standard_error(value))
-        return within(value.mean, text, lowest=lowest, highest=highest)
+        return within(value.mean, text, lowest=lowest, highest=highest, standard_error=standard_error(value))
 
     return _claim(section, statement, judge)
 
@@ -241,7 +255,9 @@ def largest_within(
     """Return the claim that no absolute value of any of the methods on any seed exceeds a limit."""
     measure = section.column(metric)
 
-    def judge(found: Results) -> Verdict:
+    def judge(found: Results) -> Verdict | None:
+        if not set(methods) <= set(found.methods):
+            return None
         value = max(_absolute_values(section, found, methods, [metric]))
         return within(value, f"largest of {len(seeds_of(found))} seeds: {measure.number(value)}", highest=highest)
 
@@ -254,7 +270,9 @@ def smallest_within(
     """Return the claim that no absolute value of any of the metrics on any seed is below a limit."""
     measure = section.column(metrics[0])
 
-    def judge(found: Results) -> Verdict:
+    def judge(found: Results) -> Verdict | None:
+        if method not in found.methods:
+            return None
         value = min(_absolute_values(section, found, [method], metrics))
         return within(value, f"smallest of {len(seeds_of(found))} seeds: {measure.number(value)}", lowest=lowest)
 

@@ -21,8 +21,6 @@ from mvlvm.randomness import Stream, make_generator
 from mvlvm.studies.quality.prediction_scores import QUICK_ROWS, QUICK_STEPS, Metrics
 from mvlvm.training.loop import cosine_decay, rise_between_windows
 
-# Number of steps averaged per point of a training curve.
-_PER_POINT = 25
 # Number of steps between tests for convergence and updates of the compression.
 _WINDOW = 50
 # Initial posterior standard deviation, at which steps in its units equal ordinary steps.
@@ -52,7 +50,10 @@ def _labelled(
     name: str, quick: bool, *, seed: int | None = None, most_rows: int = 1000, n_components: int = 2,
     likelihood: str = "gaussian",
 ) -> ScheduleTask:  # fmt: skip
-    """Return a data set with labels; the seed draws its rows if there are more than `most_rows`."""
+    """Return a data set with labels, and a random subset of its rows if there are more than `most_rows`.
+
+    The seed draws a data set that is itself random, and the subset; None is the same subset for all seeds.
+    """
     data = datasets.load(name) if seed is None else datasets.load(name, random_state=seed)
     assert data.labels is not None
     labels, n_rows = data.labels, QUICK_ROWS if quick else most_rows
@@ -168,7 +169,7 @@ class ScheduleStepper:
 
 def untrained(task: ScheduleTask, seed: int, init: str = "pca") -> tuple[InitialModel, torch.Generator]:
     """Return an untrained model, and its generator."""
-    estimator = NGMVLVM(n_components=task.n_components, init=init, random_state=seed)
+    estimator = NGMVLVM(n_components=task.n_components, init=init, device="cpu", random_state=seed)
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
     options, validated = validate(parameters, task.views)
     generator = make_generator(seed, Stream.TRAINING)
@@ -200,13 +201,10 @@ def train_with(
     with torch.no_grad():
         generator, states = make_generator(seed, Stream.BOUND), model.final_states(data, states)
         value = model.elbo(data, states, generator, n_draws=defaults.MAX_DRAWS_BOUND)[0].value
-    course = [float(np.mean(bounds[i : i + _PER_POINT])) for i in range(0, len(bounds), _PER_POINT)]
     return {
         "bound": value.item() / n_entries,
         "quality": task.quality(model.latent.mean.detach().double().numpy()),
         "steps": steps,
-        "cost": steps * schedule.n_draws,
-        "course": course,
         "init": initial.init,
     }
 

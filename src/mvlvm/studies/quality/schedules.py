@@ -101,7 +101,7 @@ def measure_schedule(cell: Cell) -> Measurement:
 _WHAT = """
 Number of steps, learning rates and initialisations of a fit. Two latent dimensions unless the name of the data set ends
 with another number; at most 1,000 rows (500 of `mfeat-10` and 300 of `digits-counts`, which has Poisson views), drawn
-by the seed if there are more; `cll-10` has missing entries and missing views. The bound is the evidence lower bound in
+at random if there are more; `cll-10` has missing entries and missing views. The bound is the evidence lower bound in
 nats per entry, averaged over 20 draws. Quality is the five-fold accuracy of 1-NN on the latents in percent, and for the
 S-curves R² against the true latents in percent. The name of a schedule states the initial learning rate of Adam, which
 decays along a cosine to a twentieth, and the number of steps. A step costs the same in all schedules, except with two

@@ -78,7 +78,8 @@ def _claim(method: str) -> Claim:
             return None
         gap = _gap(found, paper)
         error = hypot(_ACCURACY.scale * standard_error(found), paper.std / sqrt(_PAPER_RUNS))
-        return within(gap, with_error(f"{gap:+.1f} points", error), lowest=-LARGEST_GAP)
+        text = with_error(f"{gap:+.1f} points", error)
+        return within(gap, text, lowest=-LARGEST_GAP, standard_error=error)
 
     return Claim(f"{method}: at most {LARGEST_GAP:g} points below the paper", judge)
 

@@ -13,7 +13,7 @@ from mvlvm.studies.speed.speed_plan import N_ROUNDS, PEERS, QUALITY, growth_axis
 from mvlvm.studies.speed.step_profile import growth_exponent
 
 DEVICE_TITLES = {"cpu": "On a CPU", "cuda": "On a GPU"}
-# Smaller differences are noise: accuracies are means over five folds of a few hundred rows.
+# Smaller differences are not listed.
 _BETTER_BY = 1e-3
 
 

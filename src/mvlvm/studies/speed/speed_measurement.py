@@ -1,6 +1,5 @@
 """Measurement of a cell: step time, peak memory, accuracy of a fit, accuracy against time, profile of a step."""
 
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,6 +76,8 @@ def _peak_memory() -> int:
     """Return the peak memory since the last reset, in bytes."""
     if _STATUS.exists():
         return _status("VmHWM")
+    import resource  # not on Windows
+
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size if sys.platform == "darwin" else size * _KILOBYTE
 

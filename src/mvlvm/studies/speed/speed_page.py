@@ -67,7 +67,8 @@ _PEERS = """All methods centre and scale the views in the same way; single-view 
 scaled to equal total variance. Errors are root mean squared errors in scaled units. Prediction is that of the second
 view of a fifth of the rows from the first, by a fit to the other rows. The last column is the fastest fit of NG-MVLVM
 with at least the 1-NN accuracy of the method: the time to its latents, which is all that most of the other methods
-compute, and in parentheses the time until the fit can predict with error bars."""
+compute, and in parentheses the time until the fit can predict with error bars. A fit marked as stopped reached its time
+limit, and its values are those of the unfinished fit. Every method was run once."""
 _PROFILE = """Shares by kind of operator, from PyTorch's profiler. The minimum is the time of the operations of the
 matrix products, N F (3 F + 4 r) for a view of r columns after compression, at the rate of a float32 product with the
 shape of the features, measured in the same process."""
