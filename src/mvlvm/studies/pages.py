@@ -96,7 +96,8 @@ pages whose cells are older than the code.""")
 
 def _index_row(study: Study, results: Results) -> list[str]:
     verdicts = Counter(row[-1].strip("*") for row in claim_rows(study, results))
-    claims = ", ".join(f"{verdicts[holds]} {holds}" for holds in (YES, TIE, NO, NOT_MEASURED) if verdicts[holds])
+    counts = {holds: verdicts[holds] for holds in (YES, TIE, NO, NOT_MEASURED) if verdicts[holds]}
+    claims = ", ".join(f"{n} {'ties' if holds == TIE and n > 1 else holds}" for holds, n in counts.items())
     seeds = max((len(seeds) for seeds in _seeds_by_point(results).values()), default=0)
     commits = ", ".join(code.short.removesuffix(" with changes") for code in codes_of(results))
     page = f"[{study.title}]({study.page_path.as_posix()})"
