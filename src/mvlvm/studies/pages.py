@@ -202,14 +202,6 @@ class CellQueries:
         found = self._mean_std(study, data, method, metric, at)
         return f"{scale * found.mean:,.{digits}f} ± {scale * found.std:.{digits}f}"
 
-    def gap(
-        self, study: str, data: str, method: str, other: str, metric: str, *, scale: float | int = _PERCENT,
-        digits: int = 1, at: Mapping[str, Any] | None = None,
-    ) -> str:  # fmt: skip
-        """Return the absolute difference between two methods ± its standard error."""
-        found = self._difference(study, data, method, other, metric, at)
-        return f"{scale * abs(found.mean):.{digits}f} ± {scale * found.standard_error:.{digits}f}"
-
     def verdict(
         self, study: str, data: str, method: str, other: str, metric: str, *, higher: bool = True,
         at: Mapping[str, Any] | None = None,
@@ -226,11 +218,6 @@ class CellQueries:
         verdicts = {name: self.verdict(study, name, method, other, metric, higher=higher) for name in data}
         groups = {how: [n for n in data if verdicts[n] == how] for how in ("ahead of", "tied with", "behind")}
         return ", ".join(f"{how} {other} on {_listed(names)}" for how, names in groups.items() if names)
-
-    def claims(self, study: str) -> str:
-        """Return how many claims of a study hold, such as "3 of 4"."""
-        rows = claim_rows(catalogue.get_study(study), self._of(study))
-        return f"{sum(row[-1] == YES for row in rows)} of {len(rows)}"
 
     def _of(self, study: str) -> Results:
         if study not in self._results:
