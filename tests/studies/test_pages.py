@@ -59,7 +59,8 @@ def test_unknown_names_are_errors(render):
 
 def test_paragraphs_and_lists_are_wrapped_after_evaluation(render):
     words = "word " * 30
-    template = f"### Title\n\n{words}\n\n- one {words}\n- {{{{ mean('stub', 'A', 'good', 'accuracy') }}}}\n  two\n\n| a | b |\n|---|---|"
+    number = "{{ mean('stub', 'A', 'good', 'accuracy') }}"
+    template = f"### Title\n\n{words}\n\n- one {words}\n- {number}\n  two\n\n| a | b |\n|---|---|"
     lines = render(template).splitlines()
     assert max(map(len, lines)) <= 120
     assert lines[0] == "### Title"
