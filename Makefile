@@ -8,7 +8,7 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-baselines test-mutations check check-results clean
+.PHONY: help demo test test-slow test-baselines test-mutations check check-results compare-bits clean
 
 help:
 	@echo "make demo                 fit two built-in data sets, print a table of results, write figures to $(DEMO_OUT)/"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-baselines       install the libraries of all baselines (docs/baselines.md), and test the baselines"
 	@echo "make test-mutations       insert single-line errors into the source, and check that the tests detect them; minutes"
 	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
+	@echo "make compare-bits BASE=<commit>  compare results with those of a commit, bit for bit; DIFFER=<cases> may differ"
 	@echo "make check-results        recompute every number in docs/results from the cells in results/"
 	@echo "make results-NAME         measure a study of 'mvlvm studies list', or all of 'paper' or 'quality'; resumes"
 	@echo "make clean                remove the environment (.venv) and $(DEMO_OUT)/"
@@ -70,6 +71,9 @@ check: .venv/dev test
 
 check-results: .venv/demo
 	$(BIN)/python -m mvlvm studies check
+
+compare-bits: .venv/test
+	$(BIN)/python -m tests.architecture.compare_bits $(BASE) $(if $(DIFFER),--differ $(DIFFER))
 
 results-%: .venv/bench
 	$(BIN)/python -m mvlvm studies run $*
