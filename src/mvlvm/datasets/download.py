@@ -1,7 +1,6 @@
 """Download of data files from their public sources: verified, converted once, and written atomically."""
 
 import glob
-import os
 import re
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from mvlvm.datasets.convert import content_digest
 from mvlvm.datasets.sources import SOURCES, Remote, Source
 from mvlvm.errors import DataFileError
+from mvlvm.io.atomic import move_atomically
 
 _RETRIES = 2
 _CHUNK_BYTES = 1 << 16
@@ -56,7 +56,7 @@ def fetch(file: str, folder: Path, *, source: Source | None = None, progress: bo
             with _temporary_folder(request) as workdir:
                 raw = _download(request, workdir, progress)
                 converted = _convert(request, workdir, raw)
-                os.replace(converted, request.target)
+                move_atomically(converted, request.target)
     return request.target
 
 
@@ -276,6 +276,4 @@ def _convert(request: _Request, workdir: Path, raw: Mapping[str, Path]) -> Path:
         remedy = f" It was converted from {', '.join(saved)} in {request.folder}; move this file." if saved else ""
         cause = f"the converted file has unexpected contents (digest {digest} instead of {source.digest}).{remedy}"
         raise request.failure(cause)
-    with converted.open("r+b") as stream:
-        os.fsync(stream.fileno())  # otherwise a power failure could leave an empty file under the final name
     return converted

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from mvlvm.io.atomic import open_atomically
 from mvlvm.plots.palette import is_ours
 
 DPI = 150
@@ -56,7 +57,7 @@ def new_figure(n_rows: int, n_columns: int, *, panel: tuple[float, float]) -> tu
 
 
 def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
-    """Save a figure as PNG, SVG or PDF, depending on the file extension.
+    """Save a figure atomically as PNG, SVG or PDF, depending on the file extension.
 
     The output is deterministic: equal figures are written as identical files.
 
@@ -68,10 +69,12 @@ def write(figure: Figure, path: Path, *, trimmed: bool = False) -> Path:
     Returns:
         `path`.
     """
-    with rc_context({"svg.hashsalt": "mvlvm"}):
+    extension = path.suffix.lower()
+    with open_atomically(path) as file, rc_context({"svg.hashsalt": "mvlvm"}):
         figure.savefig(
-            path, dpi=DPI, bbox_inches="tight" if trimmed else None, metadata=_NO_DATE.get(path.suffix.lower())
-        )
+            file, dpi=DPI, bbox_inches="tight" if trimmed else None, metadata=_NO_DATE.get(extension),
+            format=extension.removeprefix("."),
+        )  # fmt: skip
     return path
 
 

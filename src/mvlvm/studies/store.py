@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from mvlvm.io.atomic import write_atomically
 from mvlvm.studies.cells import DONE, Cell, Record
 
 # Separates the label of a cell from the name of an array in the archive.
 _SEPARATOR = " | "
 # A fixed time stamp, so that the same arrays give the same file.
 _TIME_STAMP = (2000, 1, 1, 0, 0, 0)
+_COMPRESSED = (zipfile.ZIP_DEFLATED, 9)
 
 
 class Store:
@@ -100,7 +102,7 @@ class Store:
             lines = self._lines(study)
             kept = [(text, record) for text, record in lines if record is None or keep(record.code.commit)]
             cells = {record.cell.label for _, record in kept if record is not None}
-            _write_atomically(self.path(study), "".join(f"{text}\n" for text, _ in kept).encode())
+            write_atomically(self.path(study), "".join(f"{text}\n" for text, _ in kept).encode())
             if self._array_path(study).exists():
                 self._rewrite_archive(study, lambda name: name.rpartition(_SEPARATOR)[0] in cells, {})
         return len(lines) - len(kept)
@@ -139,7 +141,7 @@ class Store:
                 content = io.BytesIO()
                 np.lib.format.write_array(content, np.asarray(array), allow_pickle=False)
                 new.writestr(zipfile.ZipInfo(f"{name}.npy", _TIME_STAMP), content.getvalue(), *_COMPRESSED)
-        _write_atomically(path, buffer.getvalue())
+        write_atomically(path, buffer.getvalue())
 
 
 def _is_newer(record: Record, known: Record | None) -> bool:
@@ -147,12 +149,3 @@ def _is_newer(record: Record, known: Record | None) -> bool:
         return True
     is_result, has_result = record.status == DONE, known.status == DONE
     return record != known and record.run >= known.run if is_result == has_result else is_result
-
-
-_COMPRESSED = (zipfile.ZIP_DEFLATED, 9)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)

@@ -11,6 +11,7 @@ from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mvlvm.io.atomic import write_atomically
 from mvlvm.studies.cells import DONE, SKIPPED, STOPPED, Cell, Grid, Measurement, Record
 from mvlvm.studies.results import TIE_IN_STANDARD_ERRORS, Results, machines_of, seeds_of
 from mvlvm.studies.store import Store
@@ -208,9 +209,9 @@ def render_page(study: Study, results: Results) -> RenderedPage:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file with the same bytes on every platform."""
+    """Write a file atomically, with the same bytes on every platform."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_atomically(path, text.encode())
 
 
 def write_page(study: Study, results: Results, folder: Path) -> list[Path]:

@@ -1,0 +1,227 @@
+"""Atomic replacement of files: after an error or a kill, a file has its old or its new content, never a part of it.
+
+The content is written to a temporary file in the folder of the target, flushed to the disk, and renamed. The temporary
+file, called part below, has a random name, and its writer holds a lock on it (flock), which the operating system
+releases when the writer ends in any way. A part that can be locked therefore has no writer, and the next replacement
+of the same target removes it.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_SUFFIX = ".part"
+_RANDOM_BYTES = 8
+# File systems limit names to 255 bytes; the prefix, the random characters and the suffix need 23.
+_MAX_NAME_BYTES = 200
+# Age at which a part is removed where locks are not available.
+_ABANDONED_SECONDS = 24 * 60 * 60
+_PERMISSIONS = 0o777
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes | bytearray | memoryview) -> None:
+    """Replace the content of a file, or create it.
+
+    Args:
+        path: the file; a symbolic link is followed. The permissions of an existing file are preserved.
+        content: the new content.
+
+    Raises:
+        OSError: the file cannot be written; its previous content is intact.
+    """
+    with open_atomically(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file whose content replaces that of `path` at the end of the `with` block.
+
+    If the block raises an exception, `path` is not changed and nothing remains.
+
+    Args:
+        path: the file; a symbolic link is followed. The permissions of an existing file are preserved.
+
+    Raises:
+        OSError: the file cannot be written; its previous content is intact.
+    """
+    # a duplicate of the descriptor, so that the lock survives if the block closes the file
+    with _new_part(_regular_target(path)) as (descriptor, _), os.fdopen(os.dup(descriptor), "w+b") as file:
+        yield file
+
+
+@contextmanager
+def path_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Provide the path of a temporary file whose content replaces that of `path` at the end of the `with` block.
+
+    For libraries that open files by name. The temporary file exists and is empty; it must be overwritten in place.
+
+    Args:
+        path: the file; a symbolic link is followed. The permissions of an existing file are preserved.
+
+    Raises:
+        OSError: the file cannot be written; its previous content is intact.
+    """
+    with _new_part(_regular_target(path)) as (_, part):
+        yield part
+
+
+def move_atomically(source: Path, path: str | os.PathLike[str]) -> None:
+    """Replace a file by a complete one of the same file system, which no other process uses.
+
+    Args:
+        source: the complete file.
+        path: the file to replace or create; a symbolic link is followed. Permissions are preserved as above.
+
+    Raises:
+        OSError: the file cannot be replaced; its previous content is intact.
+    """
+    target = _regular_target(path)
+    with ExitStack() as stack:
+        descriptor = os.open(source, os.O_RDWR | _NO_FOLLOW | _BINARY)
+        stack.callback(os.close, descriptor)
+        _replace(descriptor, source, target, stack)
+
+
+def _regular_target(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of the file to replace, after resolving symbolic links."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        text = f"There is no folder {target.parent} to save {target.name} into. Create it first"
+        raise FileNotFoundError(errno.ENOENT, text)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"{target} is a folder, but must be a file. Choose another name")
+    if target.exists() and not target.is_file():
+        text = f"{target} is not a regular file, and would be replaced by one. Choose another name"
+        raise OSError(errno.EINVAL, text)
+    return target
+
+
+@contextmanager
+def _new_part(target: Path) -> Iterator[tuple[int, Path]]:
+    """Provide a locked part as a descriptor and a path, and replace the target by it if no exception is raised."""
+    _remove_abandoned_parts(target)
+    descriptor, part = _create_part(target)
+    try:
+        with ExitStack() as stack:
+            stack.callback(os.close, descriptor)
+            yield descriptor, part
+            _replace(descriptor, part, target, stack)
+    finally:
+        part.unlink(missing_ok=True)  # after a replacement there is none
+
+
+def _create_part(target: Path) -> tuple[int, Path]:
+    """Create and lock a part that did not exist before; it is private until it has the permissions of the target."""
+    mode = 0o600 if target.exists() else 0o666
+    while True:
+        part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(_RANDOM_BYTES)}{_SUFFIX}")
+        try:
+            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+        except FileExistsError:
+            continue
+        except OSError as error:  # the user knows the target, not the part
+            raise type(error)(error.errno, error.strerror, str(target)) from None
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks, where the age of a part counts
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_at(descriptor, part):
+            return descriptor, part
+        os.close(descriptor)  # another writer locked and removed the part before it was locked here
+
+
+def _replace(descriptor: int, part: Path, target: Path, stack: ExitStack) -> None:
+    """Flush a complete part, give it the permissions of the target, and rename it to the target.
+
+    Args:
+        descriptor: the open part.
+        part: its path.
+        target: the file to replace.
+        stack: closes the part; Windows does not rename open files.
+    """
+    if not _is_at(descriptor, part):  # a library replaced the file instead of writing into it
+        replaced = os.open(part, os.O_RDONLY | _NO_FOLLOW | _BINARY)
+        try:
+            os.fsync(replaced)
+        finally:
+            os.close(replaced)
+    os.fsync(descriptor)
+    with suppress(FileNotFoundError):
+        os.chmod(part, stat.S_IMODE(target.stat().st_mode) & _PERMISSIONS)
+    if fcntl is None:
+        stack.close()
+    os.replace(part, target)
+    _flush_folder(target.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush the entries of a folder, where the operating system supports it; the file is in place already."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_abandoned_parts(target: Path) -> None:
+    """Remove the parts of killed writers of the same target; those of running writers are locked."""
+    pattern = re.compile(rf"{re.escape(_part_prefix(target))}[0-9a-f]{{{2 * _RANDOM_BYTES}}}{re.escape(_SUFFIX)}")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(part: Path) -> None:
+    if fcntl is None:
+        if _is_old(part):
+            part.unlink()
+        return
+    descriptor = os.open(part, os.O_RDONLY | os.O_NONBLOCK | _NO_FOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        abandoned = True
+    except BlockingIOError:
+        abandoned = False
+    except OSError:
+        abandoned = _is_old(part)
+    try:
+        # a part that was renamed in the meantime is complete, and has another name
+        if abandoned and _is_at(descriptor, part):
+            part.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _part_prefix(target: Path) -> str:
+    name = os.fsencode(target.name)
+    return f".{target.name if len(name) <= _MAX_NAME_BYTES else hashlib.sha256(name).hexdigest()}."
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Return whether a path is that of an open file."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _is_old(part: Path) -> bool:
+    return time.time() - part.stat().st_mtime > _ABANDONED_SECONDS
