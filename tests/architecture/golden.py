@@ -217,7 +217,7 @@ def record_saved_model():
 
 
 def record():
-    """Write the hashes of all cases, the predictions of the saved model, and the environment in which they are valid."""
+    """Write the hashes of all cases, the predictions of the saved model, and where they are valid."""
     torch.set_num_threads(1)
     np.savez(SAVED_PREDICTIONS, **predictions(mvlvm.load(SAVED_MODEL), CASES["counts-and-labels"]()[1]))
     table = {f"{case} {dtype}": hashes(case, dtype) for case in CASES for dtype in DTYPES}

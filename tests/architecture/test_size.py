@@ -8,6 +8,8 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "mvlvm"
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 7
+# A public estimator is one class, so that all methods of its contract can be read in one place.
+MAY_BE_LONGER = {"estimators/base.py": 600}
 # The interface of all likelihoods is one class, so that inheritance has two levels.
 MAY_HAVE_MORE_METHODS = {"AbstractLikelihood": 10}
 # `load` passes options to data sets, and checks their names against those that the data set has.
@@ -32,7 +34,7 @@ def test_source_files_are_found():
 def test_files_and_functions_are_short(path):
     text = path.read_text()
     tree = ast.parse(text)
-    assert len(text.splitlines()) <= MAX_FILE_LINES
+    assert len(text.splitlines()) <= MAY_BE_LONGER.get(path.relative_to(SOURCE).as_posix(), MAX_FILE_LINES)
     assert not text.count("__future__")
     assert ast.get_docstring(tree), "a file begins with a docstring"
     for function in functions(tree):

@@ -53,7 +53,7 @@ def test_training_and_conditioning_have_different_random_streams(small_curve, mo
         return randn(*args, generator=generator, **kwargs)
 
     monkeypatch.setattr(torch, "randn", record)
-    NGMVLVM(random_state=3, **UNTRAINED).fit(small_curve.views["rbf"][:20])
+    NGMVLVM(random_state=3, **UNTRAINED).fit(small_curve.views["rbf"][:20]).prepare()
     seeds = [generator.initial_seed() for generator in generators]
     assert len(seeds) >= 3  # training, conditioning and the reported bound
     assert len(set(seeds)) == len(seeds)

@@ -6,8 +6,8 @@ import pytest
 
 import mvlvm
 from mvlvm import NGMVLVM, ConvergenceWarning, ViewError, ViewWarning
-from mvlvm.estimators import fitted as fitted_module
 from mvlvm.estimators import train as train_module
+from mvlvm.inference import predictor as predictor_module
 from mvlvm.inference.tempering import Tempering
 from tests.estimators.mixed_views import CLASSES, draw_views
 
@@ -20,7 +20,7 @@ CODES = np.array([CLASSES.index(kind) for kind in DATA["kind"]])
 def no_tempering(monkeypatch):
     """Disable the learning of the tempering: it dominates the time of a small fit and is not tested here."""
     monkeypatch.setattr(
-        fitted_module, "learn_tempering", lambda model, views, states, generator: tuple(Tempering() for _ in views)
+        predictor_module, "learn_tempering", lambda model, views, states, generator: tuple(Tempering() for _ in views)
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, ViewError, ViewWarning, to_mudata
-from mvlvm.estimators import fitted as fitted_module
+from mvlvm.inference import predictor as predictor_module
 from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
 from mvlvm.models.multiview import MultiViewLVM
 from tests.estimators.mixed_views import CLASSES, LIKELIHOODS, draw_views, without
@@ -22,7 +22,7 @@ def no_tempering():
     """Replace the learning of the tempering by constants: it dominates the time of a small fit."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            fitted_module,
+            predictor_module,
             "learn_tempering",
             lambda model, views, states, generator: tuple(Tempering(0.5, 0.5) for _ in views),
         )
@@ -328,9 +328,9 @@ class TestSmallFits:
 
 
 def test_tempering_is_learned_for_every_likelihood(monkeypatch):
-    monkeypatch.setattr(fitted_module, "learn_tempering", learn_tempering)
+    monkeypatch.setattr(predictor_module, "learn_tempering", learn_tempering)
     views = {name: draw_views(30)[name] for name in ("cells", "kind")}
     est = NGMVLVM(likelihood="auto", **QUICK).fit(views)
-    levels = {name: view.tempering for name, view in est.model_.views.items()}
+    levels = est.model_.predictor.tempering
     assert {level.from_others for level in levels.values()} <= set(LEVELS)
     assert levels["kind"].from_itself == 1.0, "a label cannot be split to learn the tempering"

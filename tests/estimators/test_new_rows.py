@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,10 @@ from sklearn.neighbors import KNeighborsRegressor
 import mvlvm
 from mvlvm import NGMVLVM, ViewError, ViewWarning
 from mvlvm.datasets import load
-from mvlvm.estimators.prediction import NewRows
 from mvlvm.evaluation import affine_r2, coverage
+from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.tempering import Tempering
+from tests.estimators.tempering import predictor_with_tempering, with_tempering
 
 pytestmark = pytest.mark.xdist_group("new rows")
 NEW = np.arange(300, 380)
@@ -106,10 +106,7 @@ def test_transform_does_not_temper_the_likelihood(curve, est):
     mean, std = est.transform(rows(curve, slice(300)), return_std=True)
     # at 0.5, the next level of tempering, standard deviations would be 1.4 times as large
     assert np.median(std / est.embedding_std_) == pytest.approx(1.0, abs=0.1)
-    tempered, fitted = copy.copy(est), est.model_
-    tempered.model_ = replace(
-        fitted, views={name: replace(view, tempering=Tempering(0.01, 0.01)) for name, view in fitted.views.items()}
-    )
+    tempered = with_tempering(est, a=Tempering(0.01, 0.01), b=Tempering(0.01, 0.01))
     np.testing.assert_array_equal(tempered.transform(rows(curve, slice(300)), return_std=True), (mean, std))
 
 
@@ -123,17 +120,6 @@ def test_results_do_not_depend_on_the_order_of_rows_or_the_block_size(curve, est
     apart = est.transform(shuffled), est.predict(shuffled)["b"], est.impute(shuffled)["a"]
     for one, other in zip(together, apart, strict=True):
         np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-6)
-
-
-def test_an_interrupt_after_training_keeps_the_model(curve, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mvlvm.estimators.fitted.learn_tempering", interrupt)
-    with pytest.warns(mvlvm.ConvergenceWarning, match="The model is kept"):
-        est = NGMVLVM(max_iter=5, tol=0.0, n_points=5, random_state=0).fit(rows(curve, slice(50)))
-    assert {view.tempering for view in est.model_.views.values()} == {Tempering(1.0, 1.0)}
-    assert est.predict(rows(curve, NEW, "a"), target="b").shape == (80, 9)
 
 
 def test_progress_is_shown_only_if_verbose(curve, est, capsys):
@@ -220,15 +206,12 @@ def test_missing_rows_of_training_are_imputed_with_calibrated_error_bars():
 
 def test_tempering_depends_on_whether_a_row_observes_the_target(curve, est):
     """Rows without the target use one level of tempering; rows that observe part of it use the other."""
-    fitted = est.model_
-    b = fitted.views["b"]
     views = rows(curve, NEW[:6])
     views["b"][:3] = np.nan
     views["b"][3:, :4] = np.nan
 
     def predict(tempering):
-        changed = replace(fitted, views=fitted.views | {"b": replace(b, tempering=tempering)})
-        return NewRows(changed, views).predict(["b"])[0]["b"]
+        return NewRows(predictor_with_tempering(est.model_.predictor, b=tempering), views).predict(["b"])[0]["b"]
 
     mixed, low, high = predict(Tempering(0.01, 1.0)), predict(Tempering(0.01, 0.01)), predict(Tempering(1.0, 1.0))
     # batches of other rows round differently, by far less than the difference between the levels
@@ -252,10 +235,10 @@ def test_score_matches_numerical_integration_over_a_grid(curve):
     training_density, n_observed = np.zeros((len(NEW), 200)), 0
     mean, std = est.reconstruct(return_std=True)
     for name, Y in views.items():
-        view = est.model_.views[name]
-        on_grid = view.function.linearise(torch_column(grid))
+        view, function = est.model_.views[name], est.model_.predictor.functions[name]
+        on_grid = function.linearise(torch_column(grid))
         centre = view.scaling.undo(on_grid.mean.numpy())
-        noise_variance = view.function.likelihood.noise_variance.item()
+        noise_variance = function.likelihood.noise_variance.item()
         spread = view.scaling.undo_std(np.sqrt(on_grid.variance.numpy() + noise_variance))
         n_observed += (~np.isnan(Y)).sum()
         for m in range(Y.shape[1]):

@@ -1,8 +1,6 @@
-import copy
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ModelFileError
 from mvlvm.estimators import serialization
 from mvlvm.inference.tempering import Tempering
+from tests.estimators.tempering import with_tempering
 
 DAMAGE = {
     "a missing array": lambda header, arrays: arrays.pop("view.0.mean"),
@@ -65,11 +64,9 @@ def test_a_loaded_model_of_wide_views_gives_identical_arrays(tmp_path):
 
 
 def test_tempering_is_saved(fitted, tmp_path):
-    views = {name: replace(view, tempering=Tempering(0.1, 0.5)) for name, view in fitted.model_.views.items()}
-    changed = copy.copy(fitted)
-    changed.model_ = replace(fitted.model_, views=views)
-    changed.save(tmp_path)
-    assert {view.tempering for view in mvlvm.load(tmp_path).model_.views.values()} == {Tempering(0.1, 0.5)}
+    levels = {name: Tempering(0.1, 0.5) for name in fitted.view_names_}
+    with_tempering(fitted, **levels).save(tmp_path)
+    assert mvlvm.load(tmp_path).model_.predictor.tempering == levels
 
 
 def test_fitted_attributes_are_saved(fitted, tmp_path):

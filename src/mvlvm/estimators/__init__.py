@@ -4,7 +4,7 @@ import os
 
 from mvlvm.errors import ModelFileError
 from mvlvm.estimators import serialization
-from mvlvm.estimators.base import AbstractMultiViewLVM
+from mvlvm.estimators.base import AbstractMultiViewLVM, adopt
 from mvlvm.estimators.mv_arflvm import MVARFLVM
 from mvlvm.estimators.ng_mvlvm import NGMVLVM
 from mvlvm.estimators.to_mudata import to_mudata
@@ -31,7 +31,7 @@ def load(path: str | os.PathLike[str]) -> AbstractMultiViewLVM:
         )
     try:
         estimator = ESTIMATORS[saved.estimator](**saved.parameters)
-        estimator.adopt(saved.fitted, saved.record)
+        adopt(estimator, saved.fitted, saved.record)
     except serialization.DAMAGE as error:
         raise serialization.damaged(path, error) from error
     return estimator

@@ -3,6 +3,7 @@
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,20 +17,30 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.errors import ViewError
 from mvlvm.estimators import memory, serialization
-from mvlvm.estimators.fitted import FitRecord, FittedModel, condition, factor_frame, record_fit, relevance_frame
+from mvlvm.estimators.fitted import (
+    FitRecord,
+    FittedModel,
+    FittedView,
+    factor_frame,
+    fitted_attributes,
+    record_fit,
+    relevance_frame,
+)
 from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.prediction import (
-    NewRows,
     check_target,
     check_target_is_missing,
     encode_new_views,
     fill_missing,
-    infer_zero_weight_rows,
     new_rows,
+    row_progress,
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
 from mvlvm.estimators.train import train_and_prune
+from mvlvm.inference.new_rows import NewRows, infer_zero_weight_rows
+from mvlvm.inference.predictor import TrainingRows, condition
+from mvlvm.lazy import Lazy
 from mvlvm.models.diagnostics import learned_gram
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
 from mvlvm.views.layout import Views
@@ -48,8 +59,27 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
 
     verbose: int
     model_: FittedModel
+    view_names_: list[str]
+    n_features_in_: int | dict[str, int]
+    feature_names_in_: np.ndarray
+    embedding_: np.ndarray
+    embedding_std_: np.ndarray
+    n_components_: int
+    private_embedding_: dict[str, np.ndarray]
+    private_embedding_std_: dict[str, np.ndarray]
+    likelihood_: dict[str, str]
+    likelihood_parameters_: dict[str, dict[str, np.ndarray]]
+    classes_: dict[str, list[Any]]
+    scale_: dict[str, str | None]
+    noise_variance_: dict[str, float]
+    init_: str
+    history_: Mapping[str, np.ndarray]
+    n_iter_: int
+    stop_reason_: str
+    _record: FitRecord | None = None
     # The training views if they have missing entries, for `impute`.
     _with_missing: Views | None = None
+    _stage_seconds: Mapping[str, float] | None = None
 
     @abstractmethod
     def __init__(self) -> None:
@@ -57,6 +87,9 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
 
     def fit(self: Estimator, views: Any, y: Any = None, *, sample_weight: Any = None) -> Estimator:
         """Learn the latents, the kernels and the noise.
+
+        What predictions need besides is computed on first use, see `prepare`. Ctrl-C ends the training, and keeps the
+        model so far.
 
         Args:
             views: a matrix, DataFrame or AnnData (one view), a list of matrices or DataFrames, a dict of them with the
@@ -97,17 +130,75 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         del initial
         trained_after = time.perf_counter() - begin
 
-        fitted = condition(model, data, trained, retained, scalings, options=options, seed=seed)
+        rows = TrainingRows(data, trained.states)
+        predictor = condition(model, scalings, rows, seed=seed, n_draws=options.n_draws_predict)
         if weight is not None:
-            infer_zero_weight_rows(fitted, retained.zero_weight_rows, weight)
-        self.adopt(fitted, record_fit(fitted, data, trained, init=init, memory_budget=options.memory_budget))
-        self._with_missing = retained.with_missing
-        self.fit_seconds_ = {
+            infer_zero_weight_rows(predictor, retained.zero_weight_rows, weight)
+        record = record_fit(predictor, rows, trained.history, init=init, memory_budget=options.memory_budget)
+        views = {
+            view.name: FittedView(retained.encodings[view.name], scalings[view.name], view.likelihood)
+            for view in model.feature_views
+        }
+        fitted = FittedModel(model, views, retained.layout, trained.dimensions, predictor)
+        seconds = {
             "preparing": prepared_after,
             "training": trained_after - prepared_after,
-            "predictions": time.perf_counter() - begin - trained_after,
+            "finishing": time.perf_counter() - begin - trained_after,
         }
+        adopt(self, fitted, record, with_missing=retained.with_missing, stage_seconds=seconds)
         return self
+
+    def prepare(self: Estimator) -> Estimator:
+        """Compute everything that is otherwise computed on first use, and release the training views.
+
+        `fit` returns when the latents, the kernels and the noise are known. What predictions need (the weights of the
+        features and the likelihood tempering), `explained_variance_`, `relevance_` and `elbo_` are computed when they
+        are asked for; until then the estimator refers to the scaled training views. The results are the same.
+
+        Returns:
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        for part in self._lazy_parts().values():
+            _ = part.value
+        return self
+
+    @property
+    def elbo_(self) -> float:
+        """The evidence lower bound of the scaled views in nats, averaged over draws."""
+        return self._fit_record().elbo.value
+
+    @property
+    def explained_variance_(self) -> dict[str, float]:
+        """View -> share of the scaled view's variance that the model explains, R^2."""
+        return self._fit_record().explained.value.total
+
+    @property
+    def explained_variance_per_dimension_(self) -> Float[np.ndarray, "V D"]:
+        """Decrease of the explained variance when one latent dimension is held at its mean, (V, D)."""
+        return self._fit_record().explained.value.per_dimension
+
+    @property
+    def relevance_(self) -> Float[np.ndarray, "V D"]:
+        """Share of each latent dimension in each view's variation, (V, D)."""
+        return self._fit_record().relevance.value
+
+    @property
+    def fit_seconds_(self) -> dict[str, float]:
+        """Time of the stages of a fit, and of everything computed on first use so far."""
+        check_is_fitted(self)
+        if self._stage_seconds is None:
+            raise AttributeError("fit_seconds_ is not saved to files: the fit was timed by another process.")
+        on_first_use = {name: part.seconds for name, part in self._lazy_parts().items() if part.is_computed}
+        return {**self._stage_seconds, "predictions": sum(on_first_use.values()), **on_first_use}
+
+    def _lazy_parts(self) -> dict[str, Lazy[Any]]:
+        return {**self.model_.predictor.lazy_parts, **self._fit_record().lazy_parts}
+
+    def _fit_record(self) -> FitRecord:
+        check_is_fitted(self)
+        assert self._record is not None
+        return self._record
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, views: Any, y: Any = None, *, sample_weight: Any = None
@@ -195,7 +286,9 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         return_std = check_flag(return_std, "return_std")
         if views is None:
             given = self._training_views()
-            rows = NewRows(self.model_, encode_new_views(self.model_, given), verbose=self.verbose > 0)
+            rows = NewRows(
+                self.model_.predictor, encode_new_views(self.model_, given), row_progress(verbose=self.verbose > 0)
+            )
         else:
             rows, given = self._new_rows(views)
         means, stds = rows.predict(given.names)
@@ -321,7 +414,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             views: as for `fit`.
 
         Returns:
-            The estimate, with `total` in bytes and `parts` by name; its string is a sentence.
+            The estimate, with `total` in bytes and `parts` by name; its string is a sentence. `kept` is the part that
+            the fitted estimator refers to until `prepare` is called, the scaled views.
 
         Example:
             >>> import numpy as np
@@ -335,45 +429,13 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it."""
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        serialization.save(path, serialization.Saved(type(self).__name__, parameters, self.model_, self._record))
+        serialization.save(path, serialization.Saved(type(self).__name__, parameters, self.model_, self._fit_record()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-    def adopt(self, fitted: FittedModel, record: FitRecord) -> None:
-        """Set all fitted attributes from a fitted model, except those that only `fit` knows."""
-        vars(self).pop("fit_seconds_", None)
-        vars(self).pop("feature_names_in_", None)
-        self.model_, self._record = fitted, record
-        latent, views, dimensions, layout = fitted.model.latent, fitted.views, fitted.dimensions, fitted.layout
-        self.view_names_ = list(views)
-        widths = {name: view.n_columns for name, view in views.items()}
-        self.n_features_in_ = next(iter(widths.values())) if layout.container.single else widths
-        columns = list(next(iter(layout.columns.values()), []))
-        if layout.container.single and columns and all(isinstance(column, str) for column in columns):
-            self.feature_names_in_ = np.asarray(columns, dtype=object)
-        mean, std = (values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
-        self.embedding_, self.embedding_std_ = mean[:, dimensions.shared], std[:, dimensions.shared]
-        self.n_components_ = dimensions.n_shared
-        self.private_embedding_ = {view: mean[:, dimensions.private_to(view)] for view in dimensions.private}
-        self.private_embedding_std_ = {view: std[:, dimensions.private_to(view)] for view in dimensions.private}
-        self.likelihood_ = {name: view.function.likelihood.name for name, view in views.items()}
-        self.likelihood_parameters_ = {name: view.likelihood_parameters() for name, view in views.items()}
-        self.classes_ = {name: list(form.classes) for name, form in layout.labels.items()}
-        self.scale_ = {name: view.scaling.scale for name, view in views.items()}
-        self.noise_variance_ = {
-            name: views[name].scaling.undo_variance(float(parameters["noise_variance"]))
-            for name, parameters in self.likelihood_parameters_.items()
-            if "noise_variance" in parameters
-        }
-        self.relevance_ = fitted.relevance()
-        self.explained_variance_ = record.explained_variance
-        self.explained_variance_per_dimension_ = record.explained_per_dimension
-        self.init_, self.elbo_, self.history_ = record.init, record.elbo, record.history
-        self.n_iter_, self.stop_reason_ = len(record.history["objective"]), record.stop_reason
 
     def _new_rows(self, views: Any, *, target: str | None = None) -> tuple[NewRows, Views]:
         """Validate and encode new rows."""
@@ -391,3 +453,31 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
                 "not contain them. Pass the views to impute: impute(views)."
             )
         return self._with_missing
+
+
+def adopt(
+    estimator: AbstractMultiViewLVM,
+    fitted: FittedModel,
+    record: FitRecord,
+    *,
+    with_missing: Views | None = None,
+    stage_seconds: Mapping[str, float] | None = None,
+) -> None:
+    """Replace all fitted attributes of an estimator at once: after an interrupt they are either all old or all new.
+
+    Args:
+        estimator: the estimator.
+        fitted: its fitted model.
+        record: the record of the fit.
+        with_missing: the training views if they have missing entries.
+        stage_seconds: time of the stages of the fit, if known.
+    """
+    attributes = {
+        **fitted_attributes(fitted, record),
+        "model_": fitted,
+        "_record": record,
+        "_with_missing": with_missing,
+        "_stage_seconds": stage_seconds,
+    }
+    kept = {name: value for name, value in vars(estimator).items() if not name.endswith("_") and name not in attributes}
+    estimator.__dict__ = {**kept, **attributes}  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,10 +1,11 @@
-"""The last stage of a fit: a trained model conditioned on the data, ready to predict without them."""
+"""A fitted model with the units of its views, and the record of its fit."""
 
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,17 +15,17 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.checks import require
 from mvlvm.errors import ConvergenceWarning, NumericalError
-from mvlvm.estimators.options import FitOptions
-from mvlvm.estimators.preprocessing import RetainedViews
-from mvlvm.estimators.train import Trained, count_entries
-from mvlvm.inference.tempering import Tempering, learn_tempering
-from mvlvm.inference.view_function import ViewFunction
+from mvlvm.estimators.train import count_entries
+from mvlvm.inference.predictor import Predictor, TrainingRows
+from mvlvm.inference.view_function import ViewFunction, prediction_blocks
+from mvlvm.lazy import Lazy
+from mvlvm.likelihoods import AbstractLikelihood
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import expected_bound, explained_variance
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates
-from mvlvm.models.weight_posterior import n_latent_draws_for
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import Dimensions, MultiViewLVM
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.row_blocks import row_blocks
+from mvlvm.training.history import History
 from mvlvm.views.encoding import Encoding
 from mvlvm.views.layout import Layout
 from mvlvm.views.scaling import Scaling
@@ -32,28 +33,22 @@ from mvlvm.views.scaling import Scaling
 
 @dataclass(frozen=True)
 class FittedView:
-    """One view after training.
+    """The units and the likelihood of one view.
 
     Attributes:
         encoding: between the values of the data and those of the likelihood.
         scaling: between the values of the likelihood and the units of the model.
-        function: from latents to the view, in the units of the model.
-        tempering: power of the likelihood of a row when this view of it is predicted.
+        likelihood: p(y | f).
     """
 
     encoding: Encoding
     scaling: Scaling
-    function: ViewFunction
-    tempering: Tempering
+    likelihood: AbstractLikelihood
 
     @property
     def n_columns(self) -> int:
         """The number of columns of the view as given."""
         return self.encoding.n_input_columns(len(self.scaling.mean))
-
-    def row_blocks(self, n_rows: int) -> list[slice]:
-        """Split rows into blocks for prediction."""
-        return row_blocks(n_rows, max(self.function.posteriors[0].mean.shape))
 
     def empty_rows(self, n_rows: int) -> Float[np.ndarray, "N _"]:
         """Return an uninitialised array for rows in the units of the data, as the likelihood takes them."""
@@ -61,7 +56,7 @@ class FittedView:
 
     def likelihood_parameters(self) -> dict[str, np.ndarray]:
         """Return the learned parameters of the likelihood by name, in the units of the model."""
-        return {name: _to_numpy(value.detach().double()) for name, value in self.function.likelihood.describe().items()}
+        return {name: _to_numpy(value.detach().double()) for name, value in self.likelihood.describe().items()}
 
 
 @dataclass(frozen=True)
@@ -72,26 +67,31 @@ class FittedModel:
         model: the trained modules.
         views: view name -> the fitted view.
         layout: the form in which the views were given.
-        seed: of the random draws in predictions.
         dimensions: which view depends on which latent dimensions.
+        predictor: the model conditioned on the training rows.
     """
 
     model: MultiViewLVM
     views: Mapping[str, FittedView]
     layout: Layout
-    seed: int
     dimensions: Dimensions
+    predictor: Predictor
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random draws in predictions."""
+        return self.predictor.seed
 
     @torch.no_grad()
     def reconstructed_means(self) -> dict[str, Float[np.ndarray, "N _"]]:
         """Reconstruct the training views in the units of the data."""
         latent, draws, means = self.model.latent, self._latent_draws(), {}
         mean, std = latent.mean, latent.std
-        for name, view in self.views.items():
-            means[name] = view.empty_rows(len(mean))
-            for rows in view.row_blocks(len(mean)):
-                entries = view.function.entries(mean[rows], std[rows], [X[rows] for X in draws])
-                means[name][rows] = view.scaling.undo(_to_numpy(entries))
+        for name, function in self.predictor.functions.items():
+            means[name] = self.views[name].empty_rows(len(mean))
+            for rows in prediction_blocks(function, len(mean)):
+                entries = function.entries(mean[rows], std[rows], [X[rows] for X in draws])
+                means[name][rows] = self.views[name].scaling.undo(_to_numpy(entries))
         return means
 
     @torch.no_grad()
@@ -101,11 +101,12 @@ class FittedModel:
         """Reconstruct the training views in the units of the data, with standard deviations."""
         latent, draws = self.model.latent, self._latent_draws()
         means, stds, mean, std = {}, {}, latent.mean, latent.std
-        for name, view in self.views.items():
+        for name, function in self.predictor.functions.items():
+            view = self.views[name]
             means[name], stds[name] = view.empty_rows(len(mean)), view.empty_rows(len(mean))
-            for rows in view.row_blocks(len(mean)):
-                predicted = view.function.predict(mean[rows], std[rows], [X[rows] for X in draws])
-                entry, variance = view.function.likelihood.respond(*predicted, include_noise=include_noise)
+            for rows in prediction_blocks(function, len(mean)):
+                predicted = function.predict(mean[rows], std[rows], [X[rows] for X in draws])
+                entry, variance = function.likelihood.respond(*predicted, include_noise=include_noise)
                 means[name][rows] = view.scaling.undo(_to_numpy(entry))
                 stds[name][rows] = view.scaling.undo_std(_to_numpy(variance.sqrt()))
         return means, stds
@@ -115,14 +116,9 @@ class FittedModel:
         """Draw rows in the units of the data: latents from the prior, then every view."""
         mean, generator = self.model.latent.mean, self._generator(seed, Stream.SAMPLES)
         X = torch.randn((n_samples, mean.shape[1]), generator=generator, dtype=mean.dtype, device=mean.device)
-        draws = {name: _to_numpy(view.function.sample(X, generator)) for name, view in self.views.items()}
+        functions = self.predictor.functions
+        draws = {name: _to_numpy(function.sample(X, generator)) for name, function in functions.items()}
         return {name: self.views[name].encoding.decode(self.views[name].scaling.undo(Y)) for name, Y in draws.items()}
-
-    @torch.no_grad()
-    def relevance(self) -> Float[np.ndarray, "V D"]:
-        """Return the relevance of each latent dimension for each view; rows sum to one."""
-        X = self.model.latent.mean
-        return np.stack([_to_numpy(view.function.relevance(X)) for view in self.views.values()])
 
     def _latent_draws(self) -> list[Float[Tensor, "N D"]]:
         generator = self._generator(self.seed, Stream.RECONSTRUCTION)
@@ -132,6 +128,18 @@ class FittedModel:
         return make_generator(seed, stream, self.model.latent.mean.device)
 
 
+class VarianceShares(NamedTuple):
+    """The explained variance of all views.
+
+    Attributes:
+        total: view name -> share of its variance that the model explains.
+        per_dimension: views x latent dimensions, the part of it that is lost without the dimension.
+    """
+
+    total: dict[str, float]
+    per_dimension: Float[np.ndarray, "V D"]
+
+
 @dataclass(frozen=True)
 class FitRecord:
     """The record of a fit, besides the model.
@@ -139,99 +147,130 @@ class FitRecord:
     Attributes:
         history: column name -> one value per training step.
         stop_reason: why training ended.
-        elbo: the bound in nats, averaged over draws.
-        explained_variance: view name -> share of its variance that the model explains.
-        explained_per_dimension: views x latent dimensions, the part of it that is lost without the dimension.
         init: name of the initialisation.
+        elbo: the bound in nats, averaged over draws.
+        explained: the explained variance.
+        relevance: views x latent dimensions; rows sum to one.
     """
 
     history: Mapping[str, Float[np.ndarray, " T"]]
     stop_reason: str
-    elbo: float
-    explained_variance: Mapping[str, float]
-    explained_per_dimension: Float[np.ndarray, "V D"]
     init: str
+    elbo: Lazy[float]
+    explained: Lazy[VarianceShares]
+    relevance: Lazy[Float[np.ndarray, "V D"]]
+
+    @property
+    def lazy_parts(self) -> dict[str, Lazy[Any]]:
+        """Name -> what is computed on first use."""
+        return {"explained variance": self.explained, "relevance": self.relevance, "bound": self.elbo}
+
+
+def record_fit(
+    predictor: Predictor, rows: TrainingRows, history: History, *, init: str, memory_budget: float
+) -> FitRecord:
+    """Return the record of a fit; what needs the data is computed on first use.
+
+    Args:
+        predictor: the trained model.
+        rows: the training rows.
+        history: of the training.
+        init: name of the initialisation.
+        memory_budget: bytes that features may take.
+    """
+    model, functions = predictor.model, predictor.lazy_parts["weights"]
+    return FitRecord(
+        history.as_arrays(), str(history.stop_reason), init,
+        elbo=Lazy(partial(reported_bound, model, rows, predictor.seed, memory_budget=memory_budget)),
+        explained=Lazy(partial(variance_shares, model.latent, rows.data), functions),
+        relevance=Lazy(partial(relevance_table, model.latent), functions),
+    )  # fmt: skip
+
+
+def variance_shares(
+    latent: GaussianLatent, data: Sequence[ViewData], functions: Mapping[str, ViewFunction]
+) -> VarianceShares:
+    """Compute the explained variance of all views.
+
+    Args:
+        latent: posterior of the training rows.
+        data: the scaled views.
+        functions: view name -> its function, in the order of the data.
+    """
+    shares = {
+        name: explained_variance(function.entries, latent, seen)
+        for (name, function), seen in zip(functions.items(), data, strict=True)
+    }
+    per_dimension = np.stack([_to_numpy(share.per_dimension()) for share in shares.values()])
+    return VarianceShares({name: share.total for name, share in shares.items()}, per_dimension)
 
 
 @torch.no_grad()
-def condition(
-    model: MultiViewLVM,
-    data: Sequence[ViewData],
-    trained: Trained,
-    retained: RetainedViews,
-    scalings: Mapping[str, Scaling],
-    *,
-    options: FitOptions,
-    seed: int,
-) -> FittedModel:
-    """Condition the weights of all views on the data, so that the model can predict without them.
+def reported_bound(model: MultiViewLVM, rows: TrainingRows, seed: int, *, memory_budget: float) -> float:
+    """Return the bound in nats, averaged over draws; NaN, with a warning, if it cannot be computed.
 
     Args:
         model: the trained model.
-        data: the observations.
-        trained: the result of training.
-        retained: layout and encodings of the views.
-        scalings: view name -> scaling.
-        options: of the fit.
-        seed: of the random draws.
+        rows: the training rows.
+        seed: of the draws.
+        memory_budget: bytes that features may take.
     """
-    device = model.latent.mean.device
-    generator = make_generator(seed, Stream.WEIGHTS, device)
-    n_latent_draws = n_latent_draws_for(len(model.latent.mean))
-    functions = [
-        ViewFunction(
-            tuple(
-                view.infer_weights(model.latent, seen, state, n_latent_draws=n_latent_draws, generator=generator)
-                for _ in range(options.n_draws_predict if view.redraws else 1)
-            ),
-            view.likelihood,
-        )
-        for view, seen, state in zip(model.feature_views, data, trained.states, strict=True)
-    ]
-    tempering = _learn_tempering(model, data, trained.states, make_generator(seed, Stream.TEMPERING, device))
-    views = {
-        name: FittedView(retained.encodings[name], scalings[name], function, level)
-        for name, function, level in zip(scalings, functions, tempering, strict=True)
-    }
-    return FittedModel(model, views, retained.layout, seed, trained.dimensions)
-
-
-def _learn_tempering(
-    model: MultiViewLVM, data: Sequence[ViewData], states: ViewStates, generator: torch.Generator
-) -> tuple[Tempering, ...]:
-    """Learn the tempering of all views; after an interrupt do without, so that the trained model is not lost."""
+    generator = make_generator(seed, Stream.BOUND, model.latent.mean.device)
+    n_entries = count_entries(model, rows.data)
     try:
-        return learn_tempering(model, data, states, generator)
-    except KeyboardInterrupt:
+        states = model.final_states(rows.data, rows.states, memory_budget=memory_budget)
+        bound, reason = expected_bound(model, rows.data, states, generator, n_entries=n_entries), "it is not finite"
+    except NumericalError as error:
+        bound, reason = math.nan, str(error)
+    if not math.isfinite(bound):
         warnings.warn(
-            "Interrupted while learning the likelihood tempering of predictions. The model is kept without tempering: "
-            "error bars of predictions may be too narrow.",
+            f"The bound of the trained model cannot be computed: {reason}. The model is kept, and elbo_ is NaN. "
+            "Lower learning_rate, or fit with dtype='float64'.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=2,
         )
-        return tuple(Tempering() for _ in data)
+        return math.nan
+    return bound
 
 
 @torch.no_grad()
-def record_fit(
-    fitted: FittedModel, data: Sequence[ViewData], trained: Trained, *, init: str, memory_budget: float
-) -> FitRecord:
-    """Compute the reported bound and the explained variance, which need the data."""
-    model, latent = fitted.model, fitted.model.latent
-    generator = make_generator(fitted.seed, Stream.BOUND, latent.mean.device)
-    explained = {
-        name: explained_variance(view.function.entries, latent, seen)
-        for (name, view), seen in zip(fitted.views.items(), data, strict=True)
+def relevance_table(latent: GaussianLatent, functions: Mapping[str, ViewFunction]) -> Float[np.ndarray, "V D"]:
+    """Return the relevance of each latent dimension for each view; rows sum to one."""
+    return np.stack([_to_numpy(function.relevance(latent.mean)) for function in functions.values()])
+
+
+def fitted_attributes(fitted: FittedModel, record: FitRecord) -> dict[str, Any]:
+    """Return the public attributes of a fitted estimator that need no further computation."""
+    latent, views, dimensions, layout = fitted.model.latent, fitted.views, fitted.dimensions, fitted.layout
+    mean, std = (values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
+    widths = {name: view.n_columns for name, view in views.items()}
+    parameters = {name: view.likelihood_parameters() for name, view in views.items()}
+    attributes = {
+        "view_names_": list(views),
+        "n_features_in_": next(iter(widths.values())) if layout.container.single else widths,
+        "embedding_": mean[:, dimensions.shared],
+        "embedding_std_": std[:, dimensions.shared],
+        "n_components_": dimensions.n_shared,
+        "private_embedding_": {view: mean[:, dimensions.private_to(view)] for view in dimensions.private},
+        "private_embedding_std_": {view: std[:, dimensions.private_to(view)] for view in dimensions.private},
+        "likelihood_": {name: view.likelihood.name for name, view in views.items()},
+        "likelihood_parameters_": parameters,
+        "classes_": {name: list(form.classes) for name, form in layout.labels.items()},
+        "scale_": {name: view.scaling.scale for name, view in views.items()},
+        "noise_variance_": {
+            name: views[name].scaling.undo_variance(float(values["noise_variance"]))
+            for name, values in parameters.items()
+            if "noise_variance" in values
+        },
+        "init_": record.init,
+        "history_": record.history,
+        "n_iter_": len(record.history["objective"]),
+        "stop_reason_": record.stop_reason,
     }
-    states = model.final_states(data, trained.states, memory_budget=memory_budget)
-    elbo = expected_bound(model, data, states, generator, n_entries=count_entries(model, data))
-    if not math.isfinite(elbo):
-        raise NumericalError(f"The bound of the trained model is {elbo}; it must be finite. Lower learning_rate.")
-    return FitRecord(
-        trained.history.as_arrays(), str(trained.history.stop_reason), elbo,
-        {name: shares.total for name, shares in explained.items()},
-        np.stack([_to_numpy(shares.per_dimension()) for shares in explained.values()]), init,
-    )  # fmt: skip
+    columns = list(next(iter(layout.columns.values()), []))
+    if layout.container.single and columns and all(isinstance(column, str) for column in columns):
+        attributes["feature_names_in_"] = np.asarray(columns, dtype=object)
+    return attributes
 
 
 def _to_numpy(values: Tensor) -> np.ndarray:

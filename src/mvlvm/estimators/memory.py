@@ -94,9 +94,11 @@ class MemoryEstimate:
 
     Attributes:
         parts: purpose -> bytes; all parts are in memory at the same time.
+        kept: bytes that a fitted estimator keeps until `prepare` is called, or everything has been computed.
     """
 
     parts: Mapping[str, float]
+    kept: float = 0.0
 
     @property
     def total(self) -> float:
@@ -124,7 +126,8 @@ def estimate_memory(parameters: Mapping[str, Any], views: Any) -> MemoryEstimate
     n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
     weight_space = {name for name, kind in likelihoods.items() if kind not in (Gaussian.name, AUTO)}
     stages = [_preprocessing(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
-    return max((MemoryEstimate(_with_common(stage)) for stage in stages), key=lambda estimate: estimate.total)
+    kept = total_bytes(sizes)
+    return max((MemoryEstimate(_with_common(stage), kept) for stage in stages), key=lambda estimate: estimate.total)
 
 
 def _preprocessing(sizes: Mapping[str, ViewSize]) -> dict[str, float]:

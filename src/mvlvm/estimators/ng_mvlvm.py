@@ -80,8 +80,9 @@ class NGMVLVM(AbstractMultiViewLVM):
         relevance_: (V, D) share of each latent dimension in each view's variation; rows sum to one. Private dimensions
             follow the shared ones, in the order of the views.
         scale_: view -> scaling that was used.
-        fit_seconds_: time of the stages of a fit: "preparing" (validation, preprocessing, initialisation), "training",
-            and "predictions" (conditioning); not saved to files.
+        fit_seconds_: time of the stages of a fit, "preparing" (validation, preprocessing, initialisation), "training"
+            and "finishing"; "predictions" is the time of everything that was computed on first use so far, which is
+            also listed by name; not saved to files.
         view_names_: names of the views in order; a list gives view0, view1 and so on.
         n_features_in_: number of columns of a single view, or view -> number of columns.
         model_: the fitted model.

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from safetensors.numpy import save as to_bytes
 
 from mvlvm import __version__, defaults
 from mvlvm.errors import ModelFileError
-from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView
+from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, VarianceShares, relevance_table
+from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
+from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
@@ -71,7 +74,8 @@ class Saved:
 def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Convert a fitted estimator to a header and arrays."""
     arrays = _pack_arrays(saved.fitted, saved.record)
-    arrays[_EXPLAINED] = saved.record.explained_per_dimension
+    explained = saved.record.explained.value
+    arrays[_EXPLAINED] = explained.per_dimension
     if saved.fitted.model.latent.sample_weight is not None:
         arrays[_SAMPLE_WEIGHT] = saved.fitted.model.latent.sample_weight.cpu().numpy()
     parameters = dict(saved.parameters)
@@ -84,10 +88,10 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "layout": pack_layout(saved.fitted.layout),
         "seed": saved.fitted.seed,
         "n_private": dict(saved.fitted.dimensions.private),
-        "elbo": saved.record.elbo,
+        "elbo": saved.record.elbo.value,
         "stop_reason": saved.record.stop_reason,
         "init": saved.record.init,
-        "explained_variance": dict(saved.record.explained_variance),
+        "explained_variance": dict(explained.total),
         "history": list(saved.record.history),
     }
     return header, arrays
@@ -99,20 +103,24 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
     if _INIT in arrays:
         parameters["init"] = arrays[_INIT]
     model = _unpack_model(header, arrays)
-    views = {
-        view["name"]: _unpack_view(i, view, arrays, module)
-        for i, (view, module) in enumerate(zip(header["views"], model.feature_views, strict=True))
+    pairs = list(zip(header["views"], model.feature_views, strict=True))
+    views = {view["name"]: _unpack_view(i, view, arrays, module) for i, (view, module) in enumerate(pairs)}
+    functions = {
+        view["name"]: _unpack_function(i, view["n_draws"], arrays, module) for i, (view, module) in enumerate(pairs)
     }
-    fitted = FittedModel(
-        model, views, unpack_layout(header["layout"]), header["seed"], _unpack_dimensions(header, arrays)
-    )
+    predictor = Predictor(
+        model, {name: view.scaling for name, view in views.items()}, header["seed"],
+        functions=Lazy.known(functions),
+        tempering=Lazy.known({view["name"]: Tempering(**view["tempering"]) for view in header["views"]}),
+    )  # fmt: skip
+    fitted = FittedModel(model, views, unpack_layout(header["layout"]), _unpack_dimensions(header, arrays), predictor)
     record = FitRecord(
         history={name: arrays[f"history.{name}"] for name in header["history"]},
         stop_reason=header["stop_reason"],
-        elbo=header["elbo"],
-        explained_variance=header["explained_variance"],
-        explained_per_dimension=arrays[_EXPLAINED],
         init=header["init"],
+        elbo=Lazy.known(header["elbo"]),
+        explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
+        relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
     )
     return Saved(header["estimator"], parameters, fitted, record)
 
@@ -127,8 +135,8 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "likelihood": module.likelihood.name,
             "encoding": encoding_to_dict(fitted.views[module.name].encoding),
             "scale": fitted.views[module.name].scaling.scale,
-            "tempering": asdict(fitted.views[module.name].tempering),
-            "n_draws": len(fitted.views[module.name].function.posteriors),
+            "tempering": asdict(fitted.predictor.tempering[module.name]),
+            "n_draws": len(fitted.predictor.functions[module.name].posteriors),
         }
         for module in fitted.model.feature_views
     ]
@@ -158,12 +166,12 @@ def unpack_layout(layout: Header) -> Layout:
 def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray]:
     tensors = {f"model.{name}": tensor for name, tensor in fitted.model.state_dict().items()}
     arrays: dict[str, np.ndarray] = {f"history.{name}": column for name, column in record.history.items()}
-    for i, view in enumerate(fitted.views.values()):
+    for i, (name, view) in enumerate(fitted.views.items()):
         arrays[f"view.{i}.mean"] = view.scaling.mean
         arrays[f"view.{i}.factor"] = view.scaling.factor
         arrays[f"view.{i}.kept"] = view.scaling.kept
         arrays[f"view.{i}.seen"] = view.scaling.seen
-        for k, posterior in enumerate(view.function.posteriors):
+        for k, posterior in enumerate(fitted.predictor.functions[name].posteriors):
             tensors[f"view.{i}.draw.{k}.w1"] = posterior.features.points.w1
             tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
             tensors[f"view.{i}.draw.{k}.alpha"] = posterior.features.alpha
@@ -201,20 +209,28 @@ def _unpack_dimensions(header: Header, arrays: Arrays) -> Dimensions:
 
 def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> FittedView:
     mean, factor, kept, seen = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept", "seen"))
-    posteriors = tuple(_unpack_posterior(f"view.{i}.draw.{k}", arrays, module) for k in range(view["n_draws"]))
     scaling = Scaling(mean, factor, kept, seen, view["scale"])
-    tempering = Tempering(**view["tempering"])
-    encoding = encoding_from_dict(view["encoding"])
-    return FittedView(encoding, scaling, ViewFunction(posteriors, module.likelihood), tempering)
+    return FittedView(encoding_from_dict(view["encoding"]), scaling, module.likelihood)
 
 
-def _unpack_posterior(prefix: str, arrays: Arrays, module: AbstractView) -> AbstractWeightPosterior:
+def _unpack_function(i: int, n_draws: int, arrays: Arrays, module: AbstractView) -> ViewFunction:
+    n_columns = int(arrays[f"view.{i}.kept"].sum())
+    posteriors = tuple(_unpack_posterior(f"view.{i}.draw.{k}", n_columns, arrays, module) for k in range(n_draws))
+    return ViewFunction(posteriors, module.likelihood)
+
+
+def _unpack_posterior(prefix: str, n_columns: int, arrays: Arrays, module: AbstractView) -> AbstractWeightPosterior:
     w1, w2, alpha, mean = (torch.tensor(arrays[f"{prefix}.{part}"]) for part in ("w1", "w2", "alpha", "mean"))
     kind = WeightPosterior if f"{prefix}.covariance" in arrays else ColumnPosterior
-    parts = (torch.tensor(arrays[f"{prefix}.{part}"]) for part in _COVARIANCE_PARTS[kind])
+    parts = {part: torch.tensor(arrays[f"{prefix}.{part}"]) for part in _COVARIANCE_PARTS[kind]}
     constant = 0.0 if module.redraws else defaults.CONSTANT_FEATURE
     features = FeatureMap(SpectralPoints(w1, w2), alpha, constant)
-    return kind(features, mean, *parts)
+    F, M = features.n_features, n_columns
+    shapes = {"mean": (F, M), "covariance": (F, F), "inflation": (M,), "basis": (F, F), "spread": (F, M)}
+    for part, array in {"mean": mean, **parts}.items():
+        if tuple(array.shape) != shapes[part]:
+            raise ValueError(f"{prefix}.{part} must have shape {shapes[part]}. Got {tuple(array.shape)}.")
+    return kind(features, mean, *parts.values())
 
 
 def plain(parameter: str, value: Any) -> Any:

@@ -76,7 +76,7 @@ class ViewFunction:
         functions = [posterior.draw(generator) for posterior in self.posteriors]
         which = torch.randint(len(functions), (len(X),), generator=generator, device=X.device)
         drawn = X.new_empty((len(X), self.posteriors[0].mean.shape[1]), dtype=torch.float64)
-        for rows in row_blocks(len(X), max(self.posteriors[0].mean.shape)):
+        for rows in prediction_blocks(self, len(X)):
             f = functions[0](X[rows])
             for k, function in enumerate(functions[1:], start=1):
                 selected = which[rows] == k
@@ -124,6 +124,11 @@ class ViewFunction:
         """Return the expected function, the average over all spectral draws in a single matrix product, (N, M)."""
         Phi = torch.cat([posterior.features.expectation(mean, std) for posterior in self.posteriors], dim=1)
         return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
+
+
+def prediction_blocks(function: ViewFunction, n_rows: int) -> list[slice]:
+    """Split rows into blocks for predictions of a view."""
+    return row_blocks(n_rows, max(function.posteriors[0].mean.shape))
 
 
 def select_columns(function: ViewFunction, columns: Bool[Tensor, " M"]) -> ViewFunction:

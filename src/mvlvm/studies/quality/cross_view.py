@@ -83,7 +83,7 @@ def digits_model(cell: Cell) -> Metrics:
     mean, std = est.predict({"left": halves.new_left}, target="right", return_std=True)
     units = ColumnUnits.of(halves.right)
     intervals = calibration(units.apply(halves.new_right), units.apply(mean), units.apply_to_std(std))
-    return {**halves.score(mean), **intervals, "tempering": est.model_.views["right"].tempering.from_others}
+    return {**halves.score(mean), **intervals, "tempering": est.model_.predictor.tempering["right"].from_others}
 
 
 def digits_regression(make: Callable[[], Any], cell: Cell) -> Metrics:
@@ -232,7 +232,7 @@ def breast_model(cell: Cell) -> Metrics:
     rna = {name: split.views[name][split.test] for name in _RNA}
     mean, std = est.predict(rna, target="protein", return_std=True)
     predicted, width = split.units.apply(mean), split.units.apply_to_std(std)
-    tempering = est.model_.views["protein"].tempering.from_others
+    tempering = est.model_.predictor.tempering["protein"].from_others
     intervals = calibration(split.truth, predicted, width)
     return {"RMSE": rmse(split.truth, predicted), **intervals, "tempering": tempering}
 

@@ -1,0 +1,198 @@
+"""Out-of-sample rows: their latents, predicted views and log density under a trained model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from mvlvm.inference.laplace import ObservedRows, find_modes
+from mvlvm.inference.posterior import (
+    N_INITIAL_LATENTS,
+    candidate_log_likelihood,
+    initial_latents,
+    mixture_posterior,
+    posterior_predictive,
+)
+from mvlvm.inference.predictor import Predictor
+from mvlvm.inference.view_function import ViewEntries, ViewFunction
+from mvlvm.models.weight_posterior import Prediction
+from mvlvm.row_blocks import row_blocks, row_sum
+from mvlvm.views.scaling import observed_rows
+
+Arrays = Mapping[str, Float[np.ndarray, "N _"]]
+Rows = Int[np.ndarray, " n"]
+# From a number of rows to a context, within which the callback takes the number of rows just completed.
+Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+
+
+def no_progress(n_rows: int) -> AbstractContextManager[Callable[[int], None]]:
+    """Show nothing."""
+    return nullcontext(lambda n_done: None)
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Out-of-sample rows and the model that predicts them.
+
+    Attributes:
+        predictor: the model.
+        arrays: view name -> rows as its likelihood takes them, NaN for missing entries; at least one view.
+        progress: shows the progress over a number of rows.
+    """
+
+    predictor: Predictor
+    arrays: Arrays
+    progress: Progress = no_progress
+
+    @torch.no_grad()
+    def latents(self) -> tuple[Float[np.ndarray, "N D"], Float[np.ndarray, "N D"]]:
+        """Return mean and standard deviation of the Laplace approximation at the best mode of every row."""
+        at_candidates = [self._at_candidates(name) for name in self.arrays]
+        found = []
+        for _, seen in self._blocks():
+            first = initial_latents(candidate_log_likelihood(seen, at_candidates), self.predictor.candidates)
+            modes = find_modes(seen, first, tempering=1.0)
+            found.append(torch.stack([modes.mean[:, 0], modes.std[:, 0]]))
+        mean, std = torch.cat(found, dim=1).cpu().numpy()
+        return mean, std
+
+    @torch.no_grad()
+    def predict(self, targets: Sequence[str], *, include_noise: bool = True) -> tuple[Arrays, Arrays]:
+        """Predict views: mean and standard deviation in the units of the data.
+
+        Args:
+            targets: names of the views.
+            include_noise: whether standard deviations include the noise.
+        """
+        functions, scalings = self.predictor.double_functions, self.predictor.scalings
+        means, stds = ({name: np.empty((self._n_rows, len(scalings[name].mean))) for name in targets} for _ in range(2))
+        views = {name: _averaged_quantity(functions[name], include_noise) for name in targets}
+        for name, rows, predicted in self._predictions(views):
+            if isinstance(views[name], ViewFunction):
+                predicted = functions[name].likelihood.respond(*predicted, include_noise=include_noise)
+            mean, variance = (values.cpu().numpy() for values in predicted)
+            means[name][rows] = scalings[name].undo(mean)
+            stds[name][rows] = scalings[name].undo_std(np.sqrt(variance))
+        return means, stds
+
+    @torch.no_grad()
+    def log_density_of(self, target: str, Y: Float[np.ndarray, "N M"]) -> tuple[float, int]:
+        """Compute the log predictive density of the entries of a view, each on its own, given the views of these rows.
+
+        Args:
+            target: name of the view.
+            Y: its entries as the likelihood takes them, NaN if missing.
+
+        Returns:
+            The sum over entries in the units of the data, and the number of entries.
+        """
+        scaling, function = self.predictor.scalings[target], self.predictor.double_functions[target]
+        total, n_observed = -scaling.log_volume(Y), 0
+        for _, rows, predicted in self._predictions({target: function}):
+            scaled = torch.as_tensor(scaling.apply(Y[rows]), device=self.predictor.eps.device)
+            total += float(function.likelihood.log_predictive_density(scaled, *predicted).sum())
+            n_observed += function.likelihood.count_entries(scaled)
+        return total, n_observed
+
+    def _predictions(self, targets: Mapping[str, ViewFunction | ViewEntries]) -> Iterator[tuple[str, Rows, Prediction]]:
+        """Predict views in blocks of rows, each with its tempering."""
+        predictor, eps = self.predictor, self.predictor.eps
+        at_candidates = {name: predictor.at_candidates(name, view) for name, view in targets.items()}
+        rows_at_candidates = [self._at_candidates(name) for name in self.arrays]
+        levels = {name: self._tempering(name) for name in targets}
+        for block, seen in self._blocks():
+            for level in np.unique([levels[name][block] for name in targets]):
+                # views with the same tempering share the posterior of the latents
+                wanted = {name: levels[name][block] == level for name in levels}
+                needed = np.any(list(wanted.values()), axis=0)
+                rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
+                posterior = mixture_posterior(rows_of, predictor.candidates, rows_at_candidates, tempering=float(level))
+                for name, mine in wanted.items():
+                    if mine.any():
+                        chosen = posterior.select_rows(torch.as_tensor(mine[needed], device=eps.device))
+                        yield name, block[mine], posterior_predictive(chosen, targets[name], at_candidates[name], eps)
+
+    @torch.no_grad()
+    def log_density(self) -> float:
+        """Compute the log density of all observed entries in the units of the data, summed over rows."""
+        at_candidates = [self._at_candidates(name) for name in self.arrays]
+        total = 0.0
+        for _, seen in self._blocks():
+            posterior = mixture_posterior(seen, self.predictor.candidates, at_candidates, tempering=1.0)
+            total += float(posterior.log_evidence.sum())
+        for name, Y in self.arrays.items():
+            total -= self.predictor.scalings[name].log_volume(Y)
+        return total
+
+    @property
+    def n_observed(self) -> int:
+        """The number of observed entries in columns that the model uses; a label counts as one."""
+        return sum(self._n_observed(name, Y) for name, Y in self.arrays.items())
+
+    def _n_observed(self, name: str, Y: Float[np.ndarray, "N M"]) -> int:
+        count, kept = self.predictor.double_functions[name].likelihood.count_entries, self._kept(name)
+        return row_sum(row_blocks(*Y.shape), lambda rows: (count(torch.as_tensor(Y[rows][:, kept])),))[0]
+
+    @property
+    def n_empty(self) -> int:
+        """The number of rows without any observed entry."""
+        seen = [observed_rows(Y, self._kept(name)) for name, Y in self.arrays.items()]
+        return int((~np.any(seen, axis=0)).sum())
+
+    def _kept(self, name: str) -> Bool[np.ndarray, " M"]:
+        return self.predictor.scalings[name].kept
+
+    @property
+    def _n_rows(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def _tempering(self, name: str) -> Float[np.ndarray, " N"]:
+        """Return the tempering of every row when a view is predicted, which depends on whether the row has the view."""
+        tempering = self.predictor.tempering[name]
+        if name not in self.arrays:
+            return np.full(self._n_rows, tempering.from_others)
+        has_view = observed_rows(self.arrays[name], self._kept(name))
+        return np.where(has_view, tempering.from_itself, tempering.from_others)
+
+    def _blocks(self) -> Iterator[tuple[Rows, list[ObservedRows]]]:
+        """Yield blocks of scaled rows with the functions of their views."""
+        n_candidates, D = self.predictor.candidates.mean.shape
+        widest = max(max(self.predictor.double_functions[name].posteriors[0].mean.shape) for name in self.arrays)
+        with self.progress(self._n_rows) as advance:
+            for row_slice in row_blocks(self._n_rows, max(N_INITIAL_LATENTS * D * widest, n_candidates)):
+                rows = np.arange(row_slice.start, row_slice.stop)
+                yield rows, [(self.predictor.double_functions[name], self._scaled(name, rows)) for name in self.arrays]
+                advance(len(rows))
+
+    def _scaled(self, name: str, rows: Rows) -> Float[Tensor, "N _"]:
+        Y = self.predictor.scalings[name].apply(self.arrays[name][rows])
+        return torch.as_tensor(Y, device=self.predictor.model.latent.mean.device)
+
+    def _at_candidates(self, name: str) -> Prediction:
+        return self.predictor.at_candidates(name, self.predictor.double_functions[name])
+
+
+def _averaged_quantity(function: ViewFunction, include_noise: bool) -> ViewFunction | ViewEntries:
+    """Return what is averaged over candidate latents: the function, or the entries if they are exponential in it."""
+    return ViewEntries(function, include_noise) if function.likelihood.log_link else function
+
+
+@torch.no_grad()
+def infer_zero_weight_rows(
+    predictor: Predictor, arrays: Mapping[str, Float[np.ndarray, "n _"]], sample_weight: Float[Tensor, " N"]
+) -> None:
+    """Set the latents of training rows of weight zero as for out-of-sample rows, once the model is trained.
+
+    Args:
+        predictor: the trained model; the latents of these rows are changed.
+        arrays: view name -> these rows as its likelihood takes them.
+        sample_weight: of all training rows.
+    """
+    rows = (sample_weight == 0).nonzero().squeeze(1)
+    if len(rows):
+        mean, std = NewRows(predictor, arrays).latents()
+        predictor.model.latent.set_rows(rows, torch.as_tensor(mean), torch.as_tensor(std))
