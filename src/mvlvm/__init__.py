@@ -35,7 +35,7 @@ __all__ = [
     "to_mudata",
 ]
 
-_SUBPACKAGES = ("baselines", "datasets", "evaluation", "evidence", "kernels", "plots", "spectral", "views")
+_SUBPACKAGES = ("baselines", "datasets", "evaluation", "evidence", "io", "kernels", "plots", "spectral", "views")
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -1,6 +1,7 @@
 """Search path of the file cache, and messages for folders that cannot be searched."""
 
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from mvlvm.datasets import load
 from mvlvm.datasets.cache import FileCache
 from mvlvm.errors import DataFileError
 from tests.datasets.raw_files import write_mnist
+from tests.io.test_hostile_files import npy_header
 
 
 @pytest.fixture
@@ -57,6 +59,24 @@ def test_message_for_a_file_not_found_lists_the_folders_searched(cache, tmp_path
     monkeypatch.setenv("MVLVM_DATA", str(named))
     with pytest.raises(DataFileError, match=rf"Folders searched: {named}, {cache}; MVLVM_DATA is one of these.$"):
         load("cll")
+
+
+def test_an_array_that_does_not_fit_into_memory_is_reported(cache, tmp_path, monkeypatch):
+    np.savez(tmp_path / "bridges.npz", a=np.zeros(1000))
+    monkeypatch.setattr("mvlvm.datasets.cache.available_memory", lambda: 7999.0)
+    with pytest.raises(
+        DataFileError, match="bridges.npz is damaged or .*declares 7.8 KiB of data, more than the availab"
+    ):
+        FileCache(tmp_path).arrays("bridges.npz", "a")
+
+
+def test_an_array_that_is_shorter_than_it_declares_is_reported(cache, tmp_path):
+    with zipfile.ZipFile(tmp_path / "bridges.npz", "w") as archive:
+        archive.writestr("a.npy", npy_header((2**20, 2**20)) + bytes(64))
+    with pytest.raises(
+        DataFileError, match=r"bridges.npz is damaged .*declares an array of shape \(1048576, 1048576\)"
+    ):
+        FileCache(tmp_path).arrays("bridges.npz", "a")
 
 
 def test_opened_files_are_recorded_once(cache, tmp_path):

@@ -32,7 +32,14 @@ def test_every_source_has_a_web_page_and_a_checksum_or_digest(file):
     for remote in source.remotes:
         if remote.known_hash:
             algorithm, _, value = remote.known_hash.partition(":")
-            assert len(value) == {"md5": 32, "sha256": 64}[algorithm]
+            assert len(value) == {"md5": 32, "sha1": 40, "sha256": 64}[algorithm]
+
+
+def test_files_that_do_not_come_from_a_repository_are_verified_before_they_are_read():
+    for source in SOURCES.values():
+        for remote in source.remotes:
+            assert remote.url.startswith("https://")
+            assert remote.known_hash or remote.url.startswith("https://raw.githubusercontent.com/")
 
 
 @pytest.mark.parametrize("file", [file for file, source in SOURCES.items() if source.digest])

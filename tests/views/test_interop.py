@@ -257,9 +257,9 @@ def test_a_sparse_view_too_large_for_memory_is_rejected_with_its_size(monkeypatc
 
 def test_a_sparse_view_may_need_all_of_the_physical_memory(monkeypatch):
     small = scipy.sparse.csr_matrix(GOOD)
-    monkeypatch.setattr("mvlvm.views.interop._physical_memory", lambda: 8.0 * GOOD.size)
+    monkeypatch.setattr("mvlvm.views.interop.physical_memory", lambda: 8.0 * GOOD.size)
     np.testing.assert_array_equal(as_views(small).arrays["view0"], GOOD)
-    monkeypatch.setattr("mvlvm.views.interop._physical_memory", lambda: 8.0 * GOOD.size - 1)
+    monkeypatch.setattr("mvlvm.views.interop.physical_memory", lambda: 8.0 * GOOD.size - 1)
     with pytest.raises(ViewError, match="^View 'view0' is sparse, and its 4 x 3 entries must fit into memory"):
         as_views(small)
 

@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mvlvm.errors import DataFileError
+from mvlvm.io.numpy_files import array_names, member_size, read_member
+from mvlvm.io.size_limits import available_memory, size_text
 
 ENVIRONMENT = "MVLVM_DATA"
 # Raised by NumPy and zipfile on truncated, corrupted or unrelated files.
@@ -66,22 +68,24 @@ class FileCache:
         """Read the named arrays of an `.npz` file, in the given order.
 
         Raises:
-            DataFileError: The file is damaged, lacks one of the arrays, or is not found and cannot be downloaded.
+            DataFileError: The file is damaged, lacks one of the arrays, does not fit into memory, or is not
+                found and cannot be downloaded.
         """
         path = self.find(file)
         try:
-            # opened here because NumPy does not close a file that it fails to read
-            with path.open("rb") as stream, np.load(_checked_zip(stream), allow_pickle=False) as archive:
-                missing = [name for name in names if name not in archive]
+            with path.open("rb") as stream, zipfile.ZipFile(_checked_zip(stream)) as archive:
+                present = array_names(archive)
+                missing = [name for name in names if name not in present]
                 if not missing:
-                    return tuple(archive[name] for name in names)
-                present = ", ".join(archive)
+                    _check_size(sum(member_size(archive, name) for name in names))
+                    return tuple(read_member(archive, name) for name in names)
         except PermissionError:
             raise
         except _READ_ERRORS as error:
             raise damaged([path], error) from error
         raise DataFileError(
-            f"{path} is not the expected file: it contains no array '{missing[0]}', only {present}. {_advice([path])}"
+            f"{path} is not the expected file: it contains no array '{missing[0]}', only {', '.join(present)}. "
+            f"{_advice([path])}"
         )
 
     def download_folder(self) -> Path:
@@ -120,6 +124,13 @@ def damaged(paths: Sequence[Path], cause: Exception) -> DataFileError:
     state = "is damaged or" if len(paths) == 1 else "do not belong together, or one of them is damaged or"
     reason = (str(cause).splitlines() or [type(cause).__name__])[0].rstrip(".")
     return DataFileError(f"{names} {state} not the expected file: {reason}. {_advice(paths)}")
+
+
+def _check_size(n_bytes: int) -> None:
+    if n_bytes > available_memory():
+        raise ValueError(
+            f"it declares {size_text(n_bytes)} of data, more than the available memory, {size_text(available_memory())}"
+        )
 
 
 def _checked_zip(stream: BinaryIO) -> BinaryIO:

@@ -13,7 +13,7 @@ class Remote:
 
     Attributes:
         url: download URL.
-        known_hash: checksum, "md5:..." or "sha256:..."; None if none is published.
+        known_hash: checksum, "md5:...", "sha1:..." or "sha256:..."; None if none is published.
         name: name of the file in the converter's arguments.
     """
 
@@ -141,7 +141,13 @@ SOURCES: dict[str, Source] = {
     ),
     "frey_faces.npz": Source(
         page="https://cs.nyu.edu/~roweis/data.html",
-        remotes=(Remote("https://cs.nyu.edu/~roweis/data/frey_rawface.mat", None, "frey_rawface.mat"),),
+        remotes=(
+            Remote(
+                "https://cs.nyu.edu/~roweis/data/frey_rawface.mat",
+                "sha1:32c4bc7a947721c46df32d4f4973f31daf5d3946",
+                "frey_rawface.mat",
+            ),
+        ),
         convert=image_files.frey_faces,
         digest="65a7b4ae49fbf2882b2b0480c5eb1fc32b6ad1fc870c12c867e4b69f650a024e",
     ),
@@ -149,8 +155,8 @@ SOURCES: dict[str, Source] = {
         page="http://ufldl.stanford.edu/housenumbers/",
         remotes=(
             Remote(
-                "http://ufldl.stanford.edu/housenumbers/train_32x32.mat",
-                "md5:e26dedcc434d2e4c54c9b2d4a06d8373",
+                "https://ufldl.stanford.edu/housenumbers/train_32x32.mat",
+                "sha256:435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
                 "train_32x32.mat",
             ),
         ),

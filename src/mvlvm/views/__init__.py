@@ -1,8 +1,8 @@
 """Views: several measurements of the same samples."""
 
+from mvlvm.io import read
 from mvlvm.views.layout import Layout, Views
 from mvlvm.views.likelihood_inference import LIKELIHOOD_NAMES, InferredLikelihood, infer_likelihood, resolve_likelihoods
-from mvlvm.views.reading import read
 from mvlvm.views.scaling import Scaling, fit_scaling, fit_scalings
 from mvlvm.views.validation import as_views
 

@@ -4,7 +4,6 @@ Sparse views are converted, because the entries of a centred Gaussian view are n
 """
 
 import math
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,8 @@ import numpy as np
 
 from mvlvm.checks import listed, require
 from mvlvm.errors import ViewError
+from mvlvm.io.hdf5 import check_shared_rows
+from mvlvm.io.size_limits import physical_memory
 
 _GIB = 2**30
 
@@ -37,13 +38,14 @@ def as_dense(name: str, table: Any) -> np.ndarray:
         table: the view.
 
     Raises:
-        ViewError: the array does not fit into memory.
+        ViewError: the array does not fit into memory, or the parts of the sparse matrix do not match.
     """
-    size, memory = math.prod(table.shape) * np.dtype(np.float64).itemsize, _physical_memory()
+    size, memory = math.prod(table.shape) * np.dtype(np.float64).itemsize, physical_memory()
     try:
         if size > memory:
             raise MemoryError
         if is_sparse(table):
+            _check_sparse(name, table)
             return table.toarray()
         return _dense_frame(table)
     except MemoryError:
@@ -55,23 +57,33 @@ def as_dense(name: str, table: Any) -> np.ndarray:
         ) from None
 
 
+def _check_sparse(name: str, table: Any) -> None:
+    """Check the indices of a sparse matrix, which `toarray` reads and writes without checks."""
+    try:
+        if table.format in ("csr", "csc", "bsr"):
+            table.check_format(full_check=True)
+        if table.format == "coo":
+            _check_coordinates(table)
+    except ValueError as error:
+        raise ViewError(
+            f"View '{name}' is a damaged sparse matrix: {error}. Create it again; a matrix that was read from a file "
+            "may have been stored with wrong indices."
+        ) from None
+
+
+def _check_coordinates(table: Any) -> None:
+    for axis, (positions, length) in enumerate(zip((table.row, table.col), table.shape, strict=True)):
+        if len(positions) != len(table.data):
+            raise ValueError(f"it has {len(table.data)} values and {len(positions)} indices of axis {axis}")
+        if len(positions) and not 0 <= positions.min() <= positions.max() < length:
+            raise ValueError(f"an index of axis {axis} is not from 0 to {length - 1}")
+
+
 def _dense_frame(frame: Any) -> np.ndarray:
     try:
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):  # text or dates, which validation rejects with a specific message
         return frame.to_numpy(dtype=object, na_value=np.nan)
-
-
-def _physical_memory() -> float:
-    """Return the physical memory in bytes, infinity if the operating system does not report it."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
-
-
-# Values of MuData.axis for modalities that share their rows: rows only, or rows and columns.
-_SHARED_ROWS = (0, -1)
 
 
 def is_anndata(value: object) -> bool:
@@ -113,19 +125,6 @@ def anndata_to_frame(name: str, adata: Any) -> Any:
     return pandas.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
 
 
-def check_shared_rows(mdata: Any) -> None:
-    """Check that the modalities of a MuData share their rows.
-
-    Raises:
-        ViewError: they share their columns only.
-    """
-    if mdata.axis not in _SHARED_ROWS:
-        raise ViewError(
-            f"The modalities of a MuData must share their rows (axis=0). Got axis={mdata.axis}, shared columns: every "
-            "modality holds the same variables of different samples. Fit them one by one."
-        )
-
-
 def mudata_to_frames(mdata: Any) -> dict[str, Any]:
     """Return the modalities of a MuData as DataFrames with the rows of the MuData.
 
@@ -135,7 +134,7 @@ def mudata_to_frames(mdata: Any) -> dict[str, Any]:
     Raises:
         ViewError: the modalities do not share rows, or observation names are not unique.
     """
-    check_shared_rows(mdata)
+    check_shared_rows(mdata.axis)
     rows = mdata.obs_names
     if not rows.is_unique:
         repeated = rows[rows.duplicated()].unique()

@@ -323,3 +323,11 @@ def test_hdf5_without_h5py(tmp_path, monkeypatch):
             match=r'needs h5py, which is not installed. Install it with: pip install "mvlvm\[files\]"',
         ):
             read_quadriga(path)
+
+
+def test_values_in_another_file_are_rejected(tmp_path):
+    np.full(60, 7.0).tofile(tmp_path / "outside.bin")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("H", (3, 4, 5), "f8", external=[(str(tmp_path / "outside.bin"), 0, 480)])
+    with pytest.raises(ValueError, match="stores /H outside of the file"):
+        read_quadriga(tmp_path / "a.h5")

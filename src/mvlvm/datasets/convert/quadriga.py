@@ -16,6 +16,7 @@ from jaxtyping import Complex, Shaped
 from mvlvm.checks import require
 from mvlvm.datasets.channel_coefficients import Normalise, channel_dataset
 from mvlvm.datasets.dataset import Dataset
+from mvlvm.io.hdf5 import check_local_storage
 
 _HDF5 = "Reading HDF5, and MATLAB 7.3 files,"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -104,6 +105,7 @@ def _read_hdf5(source: Path) -> Iterator[tuple[str, Shaped[np.ndarray, "..."]]]:
                 name = name.removesuffix(".value").replace(".value.", ".")
             if name.startswith("#") or not _is_numeric(dataset.dtype):
                 continue
+            check_local_storage(source, dataset)
             array = _as_complex(dataset[()])
             if dataset.attrs.get("MATLAB_empty"):  # the data are then the shape of the empty array
                 yield name, np.empty(array.astype(int))

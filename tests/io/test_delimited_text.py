@@ -8,7 +8,7 @@ import pytest
 
 from mvlvm import ViewError, ViewWarning
 from mvlvm.views import read
-from tests.views.tables import RNG, write_text
+from tests.io.tables import RNG, write_text
 
 ROW_NAMES = {
     "empty header": (",x\n001,1\n002,2\n", ["001", "002"]),

@@ -3,6 +3,7 @@
 import pickle
 
 import anndata
+import h5py
 import mudata
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import scipy.sparse
 
 from mvlvm import ViewError
 from mvlvm.views import read
-from tests.views.tables import PROTEIN, RNA, WRITERS, annotated, write_both_as_mudata
+from tests.io.tables import PROTEIN, RNA, WRITERS, annotated, write_both_as_mudata
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -65,6 +66,35 @@ def test_a_sparse_h5ad_is_converted_to_a_dense_table(tmp_path):
     adata = anndata.AnnData(counts)
     adata.write_h5ad(tmp_path / "counts.h5ad")
     np.testing.assert_array_equal(read(tmp_path / "counts.h5ad")["counts"], counts.toarray())
+
+
+def test_an_h5ad_of_an_old_version_is_read(tmp_path):
+    """Until version 0.7, anndata stored names as structured arrays, and marked sparse matrices by other attributes."""
+    counts = scipy.sparse.random(3, 2, 0.5, format="csc", random_state=0)
+    with h5py.File(tmp_path / "old.h5ad", "w") as file:
+        group = file.create_group("X")
+        group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = b"csc", counts.shape
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(counts, part)
+        file["obs"] = np.array([(b"a", 1.0), (b"b", 2.0), (b"c", 3.0)], dtype=[("index", "S1"), ("age", "f8")])
+        file["var"] = np.array([(b"x",), (b"y",)], dtype=[("index", "S1")])
+    frame = read(tmp_path / "old.h5ad")["old"]
+    assert (list(frame.index), list(frame.columns)) == (["a", "b", "c"], ["x", "y"])
+    np.testing.assert_array_equal(frame, counts.toarray())
+
+
+def test_row_names_of_an_h5ad_can_be_categories_or_nullable(tmp_path):
+    annotated(RNA).write_h5ad(tmp_path / "r.h5ad")
+    with h5py.File(tmp_path / "r.h5ad", "r+") as file:
+        del file["obs/_index"], file["var/_index"]
+        file["obs/_index/categories"], file["obs/_index/codes"] = ["u", "v", "w", "z"], [3, 2, 1, 0]
+        file["var/_index/values"], file["var/_index/mask"] = ["p", "q", "r"], [False] * 3
+    frame = read(tmp_path / "r.h5ad")["r"]
+    assert (list(frame.index), list(frame.columns)) == (["z", "w", "v", "u"], ["p", "q", "r"])
+    with h5py.File(tmp_path / "r.h5ad", "r+") as file:
+        file["obs/_index/codes"][1] = -1
+    with pytest.raises(ViewError, match="codes that do not match its categories"):
+        read(tmp_path / "r.h5ad")
 
 
 def test_every_modality_of_an_h5mu_is_a_view(tmp_path):

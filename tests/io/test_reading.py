@@ -6,7 +6,7 @@ import pytest
 
 from mvlvm import ViewError, ViewWarning
 from mvlvm.views import as_views, read
-from tests.views.tables import PROTEIN, RNA, annotated, write_both_as_mudata, write_text
+from tests.io.tables import PROTEIN, RNA, annotated, write_both_as_mudata, write_text
 
 
 @pytest.fixture

@@ -9,12 +9,15 @@ from typing import Any
 
 from mvlvm.checks import check_choice, listed, require
 from mvlvm.errors import ViewError, ViewWarning
-from mvlvm.views.formats import Tables, read_file, suffix_of
+from mvlvm.io.formats import Tables, read_file, suffix_of
+from mvlvm.io.size_limits import SizeLimit
 
 JOINS = ("outer", "inner")
 
 
-def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> dict[str, Any]:
+def read(
+    path: Any, *, join: str = "outer", row_names: str | None = "auto", max_bytes: float | int | None = None
+) -> dict[str, Any]:
     """Read views from files and join their rows.
 
     The file name determines the format: .csv and .tsv (also .csv.gz and .tsv.gz), .parquet, .npy, .npz, .h5ad, .h5mu.
@@ -27,22 +30,25 @@ def read(path: Any, *, join: str = "outer", row_names: str | None = "auto") -> d
         row_names: the column of row names in CSV, TSV and Parquet files; None if there is none, which matches rows by
             position in all files; "auto" uses the first column if its header is empty, "id", "sample" or similar, or
             if it holds text.
+        max_bytes: the largest size in memory of all tables together, as declared by the files, which is checked before
+            memory is allocated; None for a quarter of the available memory.
 
     Returns:
         View name -> DataFrame, all with the same index; the input of every estimator.
 
     Raises:
-        ViewError: a file is missing, damaged or not a table of numbers, or the rows do not match.
+        ViewError: a file is missing, damaged, too large or not a table of finite numbers, or the rows do not match.
         ModuleNotFoundError: a package that reads the format is not installed.
 
     Warns:
         ViewWarning: numbers were read as column names, or a view has no row in common with the others.
     """
     check_choice(join, "join", JOINS)
+    limit = SizeLimit(max_bytes)
     tables: dict[str, Any] = {}
     files: dict[str, Path] = {}
     for source, file in _sources(path).items():
-        for name, table in _name_tables(source, read_file(file, row_names), path).items():
+        for name, table in _name_tables(source, read_file(file, row_names, limit), path).items():
             if name in tables:
                 raise ViewError(
                     f"The names of views must be unique. Got '{name}' from {files[name]} and from {file}. "

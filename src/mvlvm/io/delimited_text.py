@@ -1,4 +1,4 @@
-"""Reading CSV and TSV files, and recognising row names and numbers in tables.
+"""Reading CSV and TSV files.
 
 A file is read twice: the first pass checks its structure, which pandas would repair silently; the second pass reads the
 numbers with pandas.
@@ -7,35 +7,31 @@ numbers with pandas.
 import csv
 import gzip
 import math
-import re
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mvlvm.checks import is_number, listed, require
 from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.io.size_limits import SizeLimit
+from mvlvm.io.table_content import (
+    MISSING,
+    check_unique_columns,
+    column_not_found_error,
+    find_row_name_column,
+    is_row_name_header,
+    is_row_number_column,
+    no_rows_error,
+    to_numeric,
+)
 
-# Entries that denote missing values.
-MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-# Headers that pandas and pyarrow write for an index without a name.
-_NO_HEADER = frozenset(("", "unnamed: 0", "__index_level_0__"))
-# Headers of row-name columns, in lower case with "_" between words.
-_ROW_NAME_HEADERS = frozenset((
-    "index", "row", "rowid", "rowname", "rownames", "sample", "samples", "sampleid", "subject", "subjectid", "patient",
-    "patientid", "participant", "participantid", "cell", "cellid",
-))  # fmt: skip
-# Last words of such headers: Patient ID, Row.names, cell_barcode.
-_ROW_NAME_WORDS = frozenset(("id", "ids", "name", "names", "barcode", "barcodes"))
-_MOST = 0.5
 _ENCODING = "utf-8-sig"  # UTF-8, with or without the byte order mark that spreadsheets write
 _GZIP_MAGIC = b"\x1f\x8b"
 _WHITESPACE = " \t\r\n"
+_NUMBER_BYTES, _NAME_BYTES = 8, 64  # of a float64, and of a Python string without its characters
 _STACKLEVEL = 7  # number of calls from `_check_header` to the caller of `read`
 
 
@@ -47,30 +43,35 @@ class TableStructure:
         header: the column names.
         n_rows: the number of rows after the header.
         entries: column position -> entries as text, for columns that may hold row names.
+        n_bytes: the size of the table in memory.
     """
 
     header: list[str]
     n_rows: int
     entries: dict[int, list[str]]
+    n_bytes: int
 
 
-def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
+def read_delimited(path: Path, separator: str, row_names: str | None, limit: SizeLimit) -> Any:
     """Read a delimited text file as a DataFrame, with the row names as its index.
 
     Args:
         path: a text file, or a gzip-compressed one.
         separator: the character between two entries of a row.
         row_names: the column of row names; "auto" to recognise them in the first column; None if there are none.
+        limit: the memory that the table may need.
 
     Raises:
-        ViewError: the file is not a table of numbers; the message states the position and the problem.
+        ViewError: the file is not a table of numbers, or larger than the limit; the message states the position
+            and the problem.
     """
     try:
-        structure = _read_structure(path, separator, row_names)
+        structure = _read_structure(path, separator, row_names, limit)
     except UnicodeDecodeError:
         raise ViewError(
             f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
         ) from None
+    limit.reserve(path, structure.n_bytes)
     name_column, number_columns = _split_columns(structure, row_names)
     labels = [structure.header[i] for i in number_columns]
     _check_labels(path, labels)
@@ -93,128 +94,10 @@ def read_delimited(path: Path, separator: str, row_names: str | None) -> Any:
     return to_numeric(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
 
 
-def find_row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
-    """Return the position of the column of row names, None if there is none.
-
-    It is the first column, or the second if the first holds row numbers, as pandas and R write them.
-
-    Args:
-        header: the column names.
-        first: the entries of the first column, as text.
-    """
-    if len(header) > 1 and is_row_number_column(header[0], first) and is_row_name_header(header[1]):
-        return 1
-    return 0 if is_row_name_column(header[0], first) else None
-
-
-def is_row_number_column(header: str, entries: Iterable[str]) -> bool:
-    """Return whether a column has no header and holds non-negative integers, such as former row numbers."""
-    return header.strip().lower() in _NO_HEADER and all(_is_count(entry) for entry in entries)
-
-
-def is_row_name_header(header: str) -> bool:
-    """Return whether a header indicates a column of row names.
-
-    Example:
-        >>> [is_row_name_header(header) for header in ("Patient ID", "PatientID", "Row.names", "grid", "dose")]
-        [True, True, True, False, False]
-    """
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", header)
-    normalised = re.sub(r"[\W_]+", "_", words).strip("_").lower()
-    return normalised in _ROW_NAME_HEADERS or normalised.rpartition("_")[-1] in _ROW_NAME_WORDS
-
-
-def is_row_name_column(header: str, entries: Iterable[str]) -> bool:
-    """Return whether the first column of a table holds row names, judging by its header and by text entries.
-
-    Most entries must be text: a few words among numbers are typing errors, which are reported.
-    """
-    if header.strip().lower() in _NO_HEADER or is_row_name_header(header):
-        return True
-    present = [entry for entry in entries if entry not in MISSING]
-    return sum(not is_number(entry) for entry in present) > _MOST * len(present)
-
-
-def check_unique_columns(path: Path, labels: Sequence[str]) -> None:
-    """Check that column names are unique."""
-    repeated = [label for label, count in Counter(labels).items() if count > 1]
-    if repeated:
-        raise ViewError(
-            f"The columns of {path} must have different names. Got several called "
-            f"{listed(repeated)}. Rename or delete all but one."
-        )
-
-
-def to_numeric(frame: Any, path: Path) -> Any:
-    """Return a DataFrame as float64, with NaN for missing entries.
-
-    Raises:
-        ViewError: there is no column, or a column does not hold numbers.
-    """
-    pandas = require("pandas", "Reading files")
-    if not frame.shape[1]:
-        raise ViewError(
-            f"{path} must have at least one column of numbers. Got none besides the row names. Add one, or pass "
-            "row_names=None if the column read as row names holds numbers."
-        )
-    types = pandas.api.types
-    for label in [label for label, dtype in frame.dtypes.items() if not types.is_numeric_dtype(dtype)]:
-        frame[label] = _parse_column(frame[label], path)
-    values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
-
-
-def no_rows_error(source: object) -> ViewError:
-    """Return the error for a file, or a view in a file, without rows."""
-    return ViewError(f"{source} has no rows, only columns. Add a row for every sample, or leave it out.")
-
-
-def column_not_found_error(path: Path, row_names: str, columns: Sequence[Any]) -> ViewError:
-    """Return the error for a column of row names that does not exist."""
-    return ViewError(
-        f"{path} has no column {row_names!r} for the row names. Its columns are: {listed(columns)}. "
-        "Pass one of them as row_names, or row_names=None if the rows have no names."
-    )
-
-
-def _parse_column(column: Any, path: Path) -> np.ndarray:
-    """Parse numbers that are stored as text, without rounding."""
-    numbers = np.full(len(column), np.nan)
-    for i, (entry, missing) in enumerate(zip(column.astype(object), column.isna(), strict=True)):
-        if missing or (isinstance(entry, str) and entry.strip() in MISSING):
-            continue
-        number = _parse_number(entry)
-        if number is None:
-            raise ViewError(
-                f"Column {column.name!r} of {path} must hold numbers only. Got {str(entry)!r} in row "
-                f"{column.index[i]!r}. Write missing entries as NA, encode categories as numbers, leave the column "
-                f"out, or pass row_names={column.name!r} if it holds the row names."
-            )
-        numbers[i] = number
-    return numbers
-
-
-def _parse_number(entry: Any) -> float | None:
-    """Return an entry as a number, None if it is not a number or beyond the range of floating point."""
-    text = isinstance(entry, str)
-    if text and ("_" in entry or not entry.isascii()):  # digits for Python's float only
-        return None
-    try:
-        number = float(entry)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    overflow = math.isinf(number) and text and "inf" not in entry.lower()
-    return None if overflow else number
-
-
-def _is_count(entry: str) -> bool:
-    return entry.isascii() and entry.isdecimal() and (entry == "0" or not entry.startswith("0"))
-
-
-def _read_structure(path: Path, separator: str, row_names: str | None) -> TableStructure:
-    """Read the header and candidate columns of row names, and check the number of entries in every row."""
+def _read_structure(path: Path, separator: str, row_names: str | None, limit: SizeLimit) -> TableStructure:
+    """Read the header and candidate columns of row names, and check the size and the number of entries in every row."""
     with _open(path, newline="") as file:
-        lines = _parse_lines(path, file, separator)
+        lines = _parse_lines(path, _limited_lines(path, file, limit), separator)
         header = next(([label.strip() for label in row] for _, row in lines if row), [])
         if not header:
             raise ViewError(f"{path} is empty. A table has a line of column names, followed by one line per row.")
@@ -227,16 +110,20 @@ def _read_structure(path: Path, separator: str, row_names: str | None) -> TableS
         if by_r:
             header = ["", *header]
         _check_header(path, header, row_names)
-        n_rows, entries = 0, {i: [] for i in _candidate_columns(path, header, row_names)}
+        n_rows, n_bytes, entries = 0, 0, {i: [] for i in _candidate_columns(path, header, row_names)}
+        row_bytes = _NUMBER_BYTES * len(header) + _NAME_BYTES * len(entries)
         for line, row in chain([first], rows):
             if len(row) != len(header):
                 raise _row_length_error(path, line, len(row), len(header))
             n_rows += 1
+            n_bytes += row_bytes + sum(len(row[i]) for i in entries)
+            if n_bytes > limit.remaining:
+                limit.check(path, n_bytes, whole=False)
             for i, column in entries.items():
                 column.append(row[i].strip())
     if by_r and separator == "," and len(header) == 2:
         _check_no_decimal_commas(path, entries[0])
-    return TableStructure(header, n_rows, entries)
+    return TableStructure(header, n_rows, entries, n_bytes)
 
 
 def _candidate_columns(path: Path, header: list[str], row_names: str | None) -> list[int]:
@@ -282,6 +169,19 @@ def _parse_lines(path: Path, file: Iterable[str], separator: str) -> Iterator[tu
             f"Line {last + 1} of {path} has a quote that is not closed, or text after a closing quote. "
             'Put quotes around whole entries, and double a quote inside an entry: "5"" tube".'
         ) from None
+
+
+def _limited_lines(path: Path, file: Any, limit: SizeLimit) -> Iterator[str]:
+    """Yield the lines of a text file, and check the length of each line and of the text, which can be compressed."""
+    longest = int(limit.remaining // _NAME_BYTES)  # every character of a line can be an entry
+    n_characters = 0
+    while line := file.readline(longest + 1):
+        n_characters += len(line)
+        if len(line) > longest:
+            limit.check(f"A line of {path}", _NAME_BYTES * len(line), whole=False)
+        if n_characters > limit.remaining:
+            limit.check(f"The text of {path}", n_characters, whole=False)
+        yield line
 
 
 def _strip_blank(path: Path, file: Iterable[str], separator: str) -> Iterator[str]:
