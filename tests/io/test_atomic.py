@@ -111,6 +111,17 @@ def test_file_and_folder_are_flushed_before_and_after_the_replacement(target, mo
     assert events == [False, "replace", True]
 
 
+def test_files_are_written_without_locks(target, monkeypatch):
+    monkeypatch.setattr(mvlvm.io.atomic, "fcntl", None)  # Windows
+    abandoned = target.with_name(PART.format("0123456789abcdef"))
+    abandoned.write_bytes(b"partial")
+    os.utime(abandoned, (0, time.time() - 48 * 3600))
+    for content in (b"first", b"second"):
+        write_atomically(target, content)
+        assert target.read_bytes() == content
+    assert names(target.parent) == ["model"]
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
 def test_permissions_of_an_existing_file_are_preserved(target, mode):
     target.write_bytes(b"old")
@@ -171,6 +182,14 @@ def test_targets_that_cannot_be_replaced_are_rejected(tmp_path, kind):
     assert names(tmp_path) == ([] if kind == "missing folder" else ["target"])
 
 
+def test_a_folder_that_disappears_is_reported_with_the_target(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.setattr(mvlvm.io.atomic, "_remove_abandoned_parts", lambda target: folder.rmdir())
+    with pytest.raises(FileNotFoundError, match="folder/target'$"):
+        write_atomically(folder / "target", b"content")
+
+
 def test_long_names_are_supported(tmp_path):
     for name in ("x" * 255, "ü" * 127):
         write_atomically(tmp_path / name, b"content")
@@ -194,6 +213,35 @@ def test_the_next_write_removes_parts_of_killed_writers_and_no_others(target):
         running.write(b"ning")
     assert target.read_bytes() == b"running"
     assert names(target.parent) == sorted(["model", *(path.name for path in kept.values())])
+
+
+def test_a_library_may_lock_or_replace_the_file_that_it_writes(target):
+    h5py = pytest.importorskip("h5py")
+    with path_atomically(target) as path:
+        with h5py.File(path, "w") as file:  # HDF5 locks it
+            file["x"] = 1
+        path.rename(path.with_suffix(".other"))
+        path.with_suffix(".other").rename(path)
+        write_atomically(target, b"other")
+        assert path.exists()
+    assert target.read_bytes().startswith(b"\x89HDF")
+    assert names(target.parent) == ["model"]
+
+
+def test_abandoned_folders_are_removed(target):
+    abandoned = target.with_name(PART.format("0123456789abcdef"))
+    abandoned.mkdir()
+    (abandoned / "model").write_bytes(b"partial")
+    write_atomically(target, b"content")
+    assert names(target.parent) == ["model"]
+
+
+def test_a_block_that_writes_no_file_is_an_error(target):
+    target.write_bytes(b"old")
+    with pytest.raises(FileNotFoundError), path_atomically(target):
+        pass
+    assert target.read_bytes() == b"old"
+    assert names(target.parent) == ["model"]
 
 
 def test_parts_are_removed_by_age_where_locks_are_not_available(target, monkeypatch):

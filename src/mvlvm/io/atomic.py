@@ -1,9 +1,9 @@
 """Atomic replacement of files: after an error or a kill, a file has its old or its new content, never a part of it.
 
 The content is written to a temporary file in the folder of the target, flushed to the disk, and renamed. The temporary
-file, called part below, has a random name, and its writer holds a lock on it (flock), which the operating system
-releases when the writer ends in any way. A part that can be locked therefore has no writer, and the next replacement
-of the same target removes it.
+file, or a temporary folder with it, is called part below. It has a random name, and its writer holds a lock on it
+(flock), which the operating system releases when the writer ends in any way. A part that can be locked therefore has
+no writer, and the next replacement of the same target removes it.
 """
 
 import errno
@@ -11,10 +11,11 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,16 +61,19 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises:
         OSError: the file cannot be written; its previous content is intact.
     """
-    # a duplicate of the descriptor, so that the lock survives if the block closes the file
-    with _new_part(_regular_target(path)) as (descriptor, _), os.fdopen(os.dup(descriptor), "w+b") as file:
-        yield file
+    target = _regular_target(path)
+    with _new_part(target, _create_file) as part:
+        with os.fdopen(os.open(part, os.O_RDWR | _NO_FOLLOW | _BINARY), "r+b") as file:
+            yield file
+        _replace(part, target)
 
 
 @contextmanager
 def path_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Provide the path of a temporary file whose content replaces that of `path` at the end of the `with` block.
+    """Provide a path for a file that replaces `path` at the end of the `with` block.
 
-    For libraries that open files by name. The temporary file exists and is empty; it must be overwritten in place.
+    For libraries that open files by name, and possibly lock them. The block must create the file, which has the name
+    of `path` and is in a temporary folder.
 
     Args:
         path: the file; a symbolic link is followed. The permissions of an existing file are preserved.
@@ -77,8 +81,10 @@ def path_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         OSError: the file cannot be written; its previous content is intact.
     """
-    with _new_part(_regular_target(path)) as (_, part):
-        yield part
+    target = _regular_target(path)
+    with _new_part(target, _create_folder) as part:
+        yield part / target.name
+        _replace(part / target.name, target)
 
 
 def move_atomically(source: Path, path: str | os.PathLike[str]) -> None:
@@ -91,11 +97,7 @@ def move_atomically(source: Path, path: str | os.PathLike[str]) -> None:
     Raises:
         OSError: the file cannot be replaced; its previous content is intact.
     """
-    target = _regular_target(path)
-    with ExitStack() as stack:
-        descriptor = os.open(source, os.O_RDWR | _NO_FOLLOW | _BINARY)
-        stack.callback(os.close, descriptor)
-        _replace(descriptor, source, target, stack)
+    _replace(source, _regular_target(path))
 
 
 def _regular_target(path: str | os.PathLike[str]) -> Path:
@@ -113,59 +115,64 @@ def _regular_target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def _new_part(target: Path) -> Iterator[tuple[int, Path]]:
-    """Provide a locked part as a descriptor and a path, and replace the target by it if no exception is raised."""
+def _new_part(target: Path, create: Callable[[Path, int], None]) -> Iterator[Path]:
+    """Provide the path of a locked part, and remove it at the end if it still exists."""
     _remove_abandoned_parts(target)
-    descriptor, part = _create_part(target)
+    part, lock = _create_part(target, create)
     try:
-        with ExitStack() as stack:
-            stack.callback(os.close, descriptor)
-            yield descriptor, part
-            _replace(descriptor, part, target, stack)
+        yield part
     finally:
-        part.unlink(missing_ok=True)  # after a replacement there is none
+        _remove(part)
+        if lock is not None:
+            os.close(lock)
 
 
-def _create_part(target: Path) -> tuple[int, Path]:
+def _create_part(target: Path, create: Callable[[Path, int], None]) -> tuple[Path, int | None]:
     """Create and lock a part that did not exist before; it is private until it has the permissions of the target."""
     mode = 0o600 if target.exists() else 0o666
     while True:
         part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(_RANDOM_BYTES)}{_SUFFIX}")
         try:
-            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
-        except FileExistsError:
-            continue
-        except OSError as error:  # the user knows the target, not the part
-            raise type(error)(error.errno, error.strerror, str(target)) from None
-        if fcntl is not None:
-            with suppress(OSError):  # a file system without locks, where the age of a part counts
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _is_at(descriptor, part):
-            return descriptor, part
-        os.close(descriptor)  # another writer locked and removed the part before it was locked here
+            create(part, mode)
+            lock = _lock(part)
+        except OSError as error:
+            # the name is taken, or another writer removed the part before it was locked here
+            if isinstance(error, FileExistsError | FileNotFoundError) and target.parent.is_dir():
+                continue
+            raise type(error)(error.errno, error.strerror, str(target)) from None  # the user does not know the part
+        if lock is None or _is_at(lock, part):
+            return part, lock
+        os.close(lock)
 
 
-def _replace(descriptor: int, part: Path, target: Path, stack: ExitStack) -> None:
-    """Flush a complete part, give it the permissions of the target, and rename it to the target.
+def _create_file(part: Path, mode: int) -> None:
+    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode))
 
-    Args:
-        descriptor: the open part.
-        part: its path.
-        target: the file to replace.
-        stack: closes the part; Windows does not rename open files.
-    """
-    if not _is_at(descriptor, part):  # a library replaced the file instead of writing into it
-        replaced = os.open(part, os.O_RDONLY | _NO_FOLLOW | _BINARY)
-        try:
-            os.fsync(replaced)
-        finally:
-            os.close(replaced)
-    os.fsync(descriptor)
-    with suppress(FileNotFoundError):
-        os.chmod(part, stat.S_IMODE(target.stat().st_mode) & _PERMISSIONS)
+
+def _create_folder(part: Path, mode: int) -> None:
+    part.mkdir(mode=0o700)  # the file in it has the permissions that its writer chooses
+
+
+def _lock(part: Path) -> int | None:
+    """Lock a part, and return the descriptor that holds the lock; None where locks are not available."""
     if fcntl is None:
-        stack.close()
-    os.replace(part, target)
+        return None
+    descriptor = os.open(part, os.O_RDONLY | _NO_FOLLOW)
+    with suppress(OSError):  # a file system without locks, where the age of a part counts
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _replace(complete: Path, target: Path) -> None:
+    """Flush a complete file, give it the permissions of the target, and rename it to the target."""
+    descriptor = os.open(complete, os.O_RDWR | _NO_FOLLOW | _BINARY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    with suppress(FileNotFoundError):
+        complete.chmod(stat.S_IMODE(target.stat().st_mode) & _PERMISSIONS)
+    os.replace(complete, target)
     _flush_folder(target.parent)
 
 
@@ -184,15 +191,17 @@ def _remove_abandoned_parts(target: Path) -> None:
     pattern = re.compile(rf"{re.escape(_part_prefix(target))}[0-9a-f]{{{2 * _RANDOM_BYTES}}}{re.escape(_SUFFIX)}")
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
-            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            if pattern.fullmatch(entry.name):
                 with suppress(OSError):
                     _remove_if_abandoned(Path(entry.path))
 
 
 def _remove_if_abandoned(part: Path) -> None:
+    if stat.S_IFMT(part.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        return
     if fcntl is None:
         if _is_old(part):
-            part.unlink()
+            _remove(part)
         return
     descriptor = os.open(part, os.O_RDONLY | os.O_NONBLOCK | _NO_FOLLOW)
     try:
@@ -205,9 +214,17 @@ def _remove_if_abandoned(part: Path) -> None:
     try:
         # a part that was renamed in the meantime is complete, and has another name
         if abandoned and _is_at(descriptor, part):
-            part.unlink()
+            _remove(part)
     finally:
         os.close(descriptor)
+
+
+def _remove(part: Path) -> None:
+    """Remove a part; nothing happens if it does not exist any more."""
+    if part.is_dir() and not part.is_symlink():
+        shutil.rmtree(part, ignore_errors=True)
+    else:
+        part.unlink(missing_ok=True)
 
 
 def _part_prefix(target: Path) -> str:
