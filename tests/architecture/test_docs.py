@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "mvlvm"
 PUBLIC = ["mvlvm", "mvlvm.kernels", "mvlvm.likelihoods", "mvlvm.spectral", "mvlvm.evidence", "mvlvm.views",
-          "mvlvm.datasets", "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
+          "mvlvm.datasets", "mvlvm.io", "mvlvm.evaluation", "mvlvm.plots"]  # fmt: skip
 
 
 def test_architecture_page_lists_exactly_the_packages():

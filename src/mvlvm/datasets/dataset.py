@@ -12,7 +12,8 @@ from scipy.sparse import issparse
 
 from mvlvm.checks import check_choice, check_integer, listed, require
 from mvlvm.errors import ViewError
-from mvlvm.views.interop import as_dense, as_mudata, is_sparse
+from mvlvm.io.anndata_objects import as_mudata
+from mvlvm.views.interop import as_dense, is_sparse
 
 _NUMERIC_KINDS = "biuf"  # NumPy's codes for bool, signed, unsigned and float
 

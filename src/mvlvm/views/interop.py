@@ -1,19 +1,17 @@
-"""Conversion of sparse matrices to dense arrays, and of AnnData and MuData objects to DataFrames and back.
+"""Conversion of sparse matrices to dense arrays, and of AnnData and MuData objects to DataFrames.
 
 Sparse views are converted, because the entries of a centred Gaussian view are not sparse.
 """
 
 import math
 import sys
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from mvlvm.checks import listed, require
 from mvlvm.errors import ViewError
+from mvlvm.io.anndata_objects import suppress_anndata_warnings as suppress_anndata_warnings
 from mvlvm.io.hdf5 import check_shared_rows
 from mvlvm.io.size_limits import physical_memory
 
@@ -156,34 +154,3 @@ def mudata_to_frames(mdata: Any) -> dict[str, Any]:
                 "mdata.update()."
             )
     return {name: frame.reindex(rows) for name, frame in frames.items()}
-
-
-def as_anndata(frame: Any) -> Any:
-    """Return a DataFrame as an AnnData."""
-    anndata, pandas = require("anndata", "Returning results as AnnData"), require("pandas", "AnnData")
-    with suppress_anndata_warnings():
-        return anndata.AnnData(
-            frame.to_numpy(),
-            obs=pandas.DataFrame(index=frame.index.map(str)),
-            var=pandas.DataFrame(index=frame.columns.map(str)),
-        )
-
-
-def as_mudata(frames: Mapping[str, Any]) -> Any:
-    """Return DataFrames with the same rows as a MuData with one modality each."""
-    mudata = require("mudata", "Returning results as MuData")
-    with suppress_anndata_warnings():
-        return mudata.MuData({name: as_anndata(frame) for name, frame in frames.items()})
-
-
-@contextmanager
-def suppress_anndata_warnings() -> Iterator[None]:
-    """Suppress warnings of anndata and mudata that do not concern the current call.
-
-    Users are warned of duplicate names when they create the object. Columns of obs and var are not copied from the
-    modalities to the MuData, which will be the default from mudata 0.4.
-    """
-    mudata = sys.modules.get("mudata")
-    with warnings.catch_warnings(), mudata.set_options(pull_on_update=False) if mudata else nullcontext():
-        warnings.filterwarnings("ignore", message=".*names (are not unique|should not be present)")
-        yield

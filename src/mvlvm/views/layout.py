@@ -9,10 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from mvlvm.checks import is_dataframe, is_series
+from mvlvm.io.anndata_objects import as_anndata, as_mudata
 from mvlvm.views.interop import (
     anndata_to_frame,
-    as_anndata,
-    as_mudata,
     is_anndata,
     is_mudata,
     is_sparse,
