@@ -1,3 +1,5 @@
+import signal
+
 import jaxtyping
 import pytest
 import torch
@@ -17,3 +19,11 @@ def no_type_checks():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def default_interrupt_handler():
+    """Let Ctrl-C raise KeyboardInterrupt, which a test suite in the background ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,3 +1,6 @@
+import itertools
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +8,10 @@ import torch
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError, ViewError, defaults
-from mvlvm.estimators import base
+from mvlvm.estimators import base, train
+from mvlvm.estimators import fitted as fitted_module
+from mvlvm.inference import new_rows
+from mvlvm.models.multiview import MultiViewLVM
 
 QUICK = {"max_iter": 15, "tol": 0.0, "n_points": 10}
 UNTRAINED = {
@@ -159,6 +165,85 @@ def test_an_interrupted_fit_warns_and_keeps_a_usable_model(small_curve, monkeypa
     with pytest.warns(ConvergenceWarning, match="interrupted after 12 of 500 steps"):
         est = NGMVLVM(max_iter=500, n_points=5).fit(small_curve.views)
     assert est.n_iter_ == 12
+    assert np.isfinite(est.reconstruct()["rbf"]).all()
+
+
+@pytest.mark.parametrize("step", [1, 7, 12])
+@pytest.mark.usefixtures("default_interrupt_handler")
+def test_ctrl_c_ends_the_fit_after_the_current_step(small_curve, monkeypatch, step):
+    calls, original = itertools.count(1), MultiViewLVM.elbo
+
+    def interrupted(*args, **kwargs):
+        if next(calls) == step:
+            signal.raise_signal(signal.SIGINT)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(MultiViewLVM, "elbo", interrupted)
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {step} of 500 steps"):
+        est = NGMVLVM(max_iter=500, n_points=5).fit(small_curve.views)
+    assert {len(column) for column in est.history_.values()} == {step}
+    assert next(calls) == step + 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("default_interrupt_handler")
+def test_ctrl_c_before_the_first_step_keeps_the_fit_before(small_curve, monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    est = NGMVLVM(**QUICK).fit(small_curve.views)
+    before = dict(vars(est))
+    monkeypatch.setattr(base, "preprocess", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(small_curve.views["rbf"])
+    assert vars(est) == before
+
+
+@pytest.mark.usefixtures("default_interrupt_handler")
+def test_ctrl_c_after_training_is_reported(small_curve, monkeypatch):
+    def interrupt(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+        return original(*args, **kwargs)
+
+    original = base.record_fit
+    monkeypatch.setattr(base, "record_fit", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupt after training had ended. The fit is complete"):
+        assert NGMVLVM(**QUICK).fit(small_curve.views).stop_reason_ == "max_iter"
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, NumericalError("singular")])
+def test_a_failure_to_place_rows_of_weight_zero_keeps_the_model(small_curve, monkeypatch, failure):
+    def fail(*_):
+        raise failure
+
+    weight = np.ones(60)
+    weight[:3] = 0.0
+    monkeypatch.setattr(new_rows, "find_modes", fail)
+    with pytest.warns(ConvergenceWarning, match="rows of weight zero were not inferred: (singular|there was)"):
+        est = NGMVLVM(**QUICK).fit(small_curve.views, sample_weight=weight)
+    np.testing.assert_allclose(est.embedding_[:3], 0.0)
+    np.testing.assert_allclose(est.embedding_std_[:3], 1.0, rtol=1e-6)
+
+
+def test_a_model_that_diverges_in_the_last_step_is_an_error(small_curve, monkeypatch):
+    def diverge(state, *_, **__):
+        with torch.no_grad():
+            state.parameters[0][0] = torch.nan
+        return state
+
+    monkeypatch.setattr(train, "train", diverge)
+    with pytest.raises(NumericalError, match="a parameter is not finite after the last step"):
+        NGMVLVM(**QUICK).fit(small_curve.views)
+
+
+def test_a_bound_that_cannot_be_computed_is_nan_with_a_warning(small_curve, monkeypatch):
+    def fail(*_, **__):
+        raise NumericalError("not positive definite")
+
+    est = NGMVLVM(**QUICK).fit(small_curve.views)
+    monkeypatch.setattr(fitted_module, "expected_bound", fail)
+    with pytest.warns(ConvergenceWarning, match="cannot be computed: not positive definite. The model is kept"):
+        assert np.isnan(est.elbo_)
     assert np.isfinite(est.reconstruct()["rbf"]).all()
 
 

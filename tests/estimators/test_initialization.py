@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import mvlvm
-from mvlvm import MVARFLVM, NGMVLVM, NumericalError
+from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError
 from mvlvm.estimators import initialization
 from mvlvm.models.multiview import MultiViewLVM
 from mvlvm.training.history import History
@@ -144,9 +144,13 @@ def test_an_interrupt_ends_the_trials_and_keeps_the_best_so_far(clusters, monkey
 
     original = MultiViewLVM.elbo
     monkeypatch.setattr(MultiViewLVM, "elbo", interrupted)
-    est = NGMVLVM(init="auto", **QUICK).fit(clusters)
-    assert est.init_ in ("pca", "spectral")
-    assert est.n_iter_ == 5
+    with pytest.warns(ConvergenceWarning, match=r"interrupted after \d of 5 steps"):
+        est = NGMVLVM(init="auto", **QUICK).fit(clusters)
+    assert next(calls) == 8, "no step follows the interrupt"
+    assert est.stop_reason_ == "interrupted"
+    assert (est.init_, est.n_iter_) in (("pca", 5), ("spectral", 2))
+    np.testing.assert_equal(np.isfinite(est.elbo_), True)
+    assert est.predict({"a": clusters["a"][:3]}).keys() == clusters.keys()
 
 
 def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkeypatch):

@@ -58,7 +58,7 @@ def test_private_dimensions_are_kept_and_the_history_contains_all_rounds(monkeyp
 
 
 def test_an_interrupt_ends_the_selection_of_dimensions(monkeypatch):
-    def interrupted(model, data, states, options, generator):
+    def interrupted(model, data, states, options, generator, interrupts):
         history = History(stop_reason=StopReason.INTERRUPTED)
         history.record(0.0, {}, seconds=0.0, learning_rate=0.1)
         return SimpleNamespace(history=history, view_states=states)

@@ -9,6 +9,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from mvlvm import NGMVLVM
 from mvlvm.errors import NumericalError
 from mvlvm.training.history import StopReason
+from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import TrainConfig, cosine_decay, rise_between_windows, train
 from mvlvm.training.steps import init_train_state
 from tests.training.bounds import ConcaveBound, StubBound
@@ -100,7 +101,7 @@ def test_the_rise_of_a_run_of_few_steps_is_unknown(generator):
     assert maximise(ConcaveBound(), generator, max_iter=3).last_rise == float("inf")
 
 
-@pytest.mark.parametrize("step", [0, 4])
+@pytest.mark.parametrize("step", [1, 4])
 def test_interrupt_keeps_the_parameters(step, generator):
     concave, undisturbed = ConcaveBound(), ConcaveBound()
     places = [undisturbed.place.detach().clone()]
@@ -113,6 +114,23 @@ def test_interrupt_keeps_the_parameters(step, generator):
     assert history.stop_reason is StopReason.INTERRUPTED
     assert history.bound == expected.bound[:step]
     assert torch.equal(concave.place, places[step])
+
+
+def test_an_interrupt_of_the_first_step_is_raised(generator):
+    concave = ConcaveBound()
+    with pytest.raises(KeyboardInterrupt):
+        run(concave.place, interrupted_at(0, concave), TrainConfig(max_iter=10), generator)
+
+
+def test_a_requested_stop_ends_training_after_the_step(generator):
+    concave, interrupts = ConcaveBound(), Interrupts()
+
+    def request(step, bound):
+        interrupts.requested = step == 3
+
+    history = run(concave.place, concave, TrainConfig(max_iter=10), generator, callback=request, interrupts=interrupts)
+    assert history.stop_reason is StopReason.INTERRUPTED
+    assert len(history.bound) == 3
 
 
 def interrupted_at(step, objective):

@@ -20,29 +20,32 @@ from mvlvm.estimators import memory, serialization
 from mvlvm.estimators.fitted import (
     FitRecord,
     FittedModel,
-    FittedView,
     factor_frame,
     fitted_attributes,
+    fitted_views,
     record_fit,
     relevance_frame,
 )
 from mvlvm.estimators.initialization import initialize
+from mvlvm.estimators.options import FitOptions
 from mvlvm.estimators.prediction import (
     check_target,
     check_target_is_missing,
     encode_new_views,
     fill_missing,
     new_rows,
+    place_zero_weight_rows,
     row_progress,
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
-from mvlvm.estimators.train import train_and_prune
-from mvlvm.inference.new_rows import NewRows, infer_zero_weight_rows
+from mvlvm.estimators.train import Trained, count_entries, end_of_training, train_and_prune, warn_if_not_converged
+from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.predictor import TrainingRows, condition
 from mvlvm.lazy import Lazy
 from mvlvm.models.diagnostics import learned_gram
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
+from mvlvm.training.interrupts import Interrupts
 from mvlvm.views.layout import Views
 
 # typing.Self cannot be read by the run-time shape checks of the tests.
@@ -109,6 +112,13 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             ValueError: a parameter is invalid.
             NumericalError: training failed numerically.
         """
+        with Interrupts() as interrupts:
+            trained, options, n_entries = self._fit(views, sample_weight, interrupts)
+        warn_if_not_converged(trained.last, options, n_entries, interrupted=interrupts.requested)
+        return self
+
+    def _fit(self, views: Any, sample_weight: Any, interrupts: Interrupts) -> tuple[Trained, FitOptions, int]:
+        """Run the stages of a fit and replace the fitted attributes; warnings about the result follow."""
         begin = time.perf_counter()
         options, validated = validate(self.get_params(deep=False), views, sample_weight)
         if options.verbose:
@@ -121,24 +131,25 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
 
         seed = seed_from(options.random_state)
         generator = make_generator(seed, Stream.TRAINING, options.device)
-        initial = initialize(scaled, options, generator)
+        initial = initialize(scaled, options, generator, interrupts)
         model, data, init = initial.model, initial.data, initial.init
         del validated, scaled  # release memory for training
         prepared_after = time.perf_counter() - begin
 
-        trained = train_and_prune(model, data, initial.states, initial.dimensions, options, generator)
+        if initial.interrupted is None:
+            trained = train_and_prune(model, data, initial.states, initial.dimensions, options, generator, interrupts)
+        else:  # during the trials of initialisations
+            history = initial.interrupted
+            trained = end_of_training(model, history, history, initial.dimensions, initial.states)
         del initial
         trained_after = time.perf_counter() - begin
 
         rows = TrainingRows(data, trained.states)
         predictor = condition(model, scalings, rows, seed=seed, n_draws=options.n_draws_predict)
         if weight is not None:
-            infer_zero_weight_rows(predictor, retained.zero_weight_rows, weight)
+            place_zero_weight_rows(predictor, retained.zero_weight_rows, weight, interrupts)
         record = record_fit(predictor, rows, trained.history, init=init, memory_budget=options.memory_budget)
-        views = {
-            view.name: FittedView(retained.encodings[view.name], scalings[view.name], view.likelihood)
-            for view in model.feature_views
-        }
+        views = fitted_views(model, retained.encodings, scalings)
         fitted = FittedModel(model, views, retained.layout, trained.dimensions, predictor)
         seconds = {
             "preparing": prepared_after,
@@ -146,7 +157,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             "finishing": time.perf_counter() - begin - trained_after,
         }
         adopt(self, fitted, record, with_missing=retained.with_missing, stage_seconds=seconds)
-        return self
+        return trained, options, count_entries(model, data)
 
     def prepare(self: Estimator) -> Estimator:
         """Compute everything that is otherwise computed on first use, and release the training views.

@@ -59,6 +59,14 @@ class FittedView:
         return {name: _to_numpy(value.detach().double()) for name, value in self.likelihood.describe().items()}
 
 
+def fitted_views(
+    model: MultiViewLVM, encodings: Mapping[str, Encoding], scalings: Mapping[str, Scaling]
+) -> dict[str, FittedView]:
+    """Return view name -> its units and likelihood, in the order of the model's views."""
+    likelihoods = {view.name: view.likelihood for view in model.feature_views}
+    return {name: FittedView(encodings[name], scalings[name], kind) for name, kind in likelihoods.items()}
+
+
 @dataclass(frozen=True)
 class FittedModel:
     """A trained model and everything that predictions need.

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,9 @@ from mvlvm.init.private import private_init
 from mvlvm.models.data import ViewData, samples_without_entries
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, ViewStates, build_model
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.history import StopReason
+from mvlvm.training.history import History, StopReason
+from mvlvm.training.interrupts import Interrupts
+from mvlvm.training.steps import TrainState
 
 # Values of the parameter `init` besides an array, and the value of `init_` if it was one.
 PCA, AUTO, ARRAY = "pca", "auto", "array"
@@ -44,6 +46,7 @@ class InitialModel:
         states: the views' states before training.
         dimensions: which view depends on which latent dimensions.
         init: name of the initialisation.
+        interrupted: the history of the model, if an interrupt of the trials ended its training; otherwise None.
     """
 
     model: MultiViewLVM
@@ -51,15 +54,38 @@ class InitialModel:
     states: ViewStates
     dimensions: Dimensions
     init: str
+    interrupted: History | None = None
 
 
-def initialize(views: ScaledViews, options: FitOptions, generator: torch.Generator) -> InitialModel:
+class Trial(NamedTuple):
+    """A short training from one of several initialisations.
+
+    Attributes:
+        init: name of the initialisation.
+        bound: in nats per entry, the average over the last steps.
+        model: the model after these steps.
+        state: its training state.
+    """
+
+    init: str
+    bound: float
+    model: MultiViewLVM
+    state: TrainState
+
+
+def initialize(
+    views: ScaledViews, options: FitOptions, generator: torch.Generator, interrupts: Interrupts | None = None
+) -> InitialModel:
     """Build an untrained model with initial latents; of several initialisations, the one with the best bound.
 
     Args:
         views: the scaled views.
         options: of the fit.
         generator: draws the initial parameters of the mixtures; training continues with it.
+        interrupts: an interrupt of the trials ends the training, and the best model so far is returned.
+
+    Raises:
+        KeyboardInterrupt: there was an interrupt before the first step of a trial had ended.
     """
     values = {name: values_for_init(Y, views.likelihoods[name]) for name, Y in views.arrays.items()}
     dimensions = resolve_dimensions(options, values)
@@ -78,8 +104,13 @@ def initialize(views: ScaledViews, options: FitOptions, generator: torch.Generat
         model.latent.reset_to_prior(empty)
         return model
 
-    init = choose_init(list(candidates), build, data, options, generator)
     _warn_of_empty_rows(len(empty) - len(zero_weight_rows(views.sample_weight)))
+    init = next(iter(candidates))
+    if len(candidates) > 1:
+        init, interrupted = choose_init(list(candidates), build, data, options, generator, interrupts or Interrupts())
+        if interrupted is not None:
+            state = interrupted.state
+            return InitialModel(interrupted.model, data, state.view_states, dimensions, init, state.history)
     model = build(init, generator)
     return InitialModel(model, data, _init_states(model, data, options), dimensions, init)
 
@@ -109,41 +140,55 @@ def choose_init(
     data: Sequence[ViewData],
     options: FitOptions,
     generator: torch.Generator,
-) -> str:
+    interrupts: Interrupts,
+) -> tuple[str, Trial | None]:
     """Return the name of the initialisation with the best bound after a short training.
 
     All trials make the same draws, and so does the training that follows: a fit with a chosen initialisation equals the
     fit with this initialisation.
 
     Args:
-        names: of the initialisations; a single one is not tried.
+        names: of the initialisations.
         build: returns an untrained model for an initialisation.
         data: the observations.
         options: of the fit.
         generator: of the training to come; its state does not change.
+        interrupts: an interrupt ends the trials.
+
+    Returns:
+        The name, and its trial if the trials were interrupted.
+
+    Raises:
+        KeyboardInterrupt: there was an interrupt before the first step of a trial had ended.
     """
-    if len(names) == 1:
-        return names[0]
     trial = replace(options, max_iter=min(TRIAL_STEPS, options.max_iter), tol=0.0, verbose=0)
     bounds: dict[str, float] = {}
-    states: ViewStates | None = None
-    for name in names:
-        draws = torch.Generator(generator.device).set_state(generator.get_state())
-        model = build(name, draws)
-        states = _init_states(model, data, options) if states is None else states  # the same for all
-        try:
-            history = train_model(model, data, states, trial, draws).history
-        except NumericalError:  # another initialisation may succeed; if none does, training raises the error
-            continue
-        if history.bound:
-            bounds[name] = fmean(history.bound[-_AVERAGED_STEPS:]) / count_entries(model, data)
-        if history.stop_reason is StopReason.INTERRUPTED:
-            break
-    best = max(bounds, key=bounds.__getitem__, default=names[0])
+    best, states, interrupted = None, None, False
+    try:
+        for name in names:
+            interrupts.raise_if_requested()
+            draws = torch.Generator(generator.device).set_state(generator.get_state())
+            model = build(name, draws)
+            states = _init_states(model, data, options) if states is None else states  # the same for all
+            try:
+                state = train_model(model, data, states, trial, draws, interrupts)
+            except NumericalError:  # another initialisation may succeed; if none does, training raises the error
+                continue
+            bounds[name] = fmean(state.history.bound[-_AVERAGED_STEPS:]) / count_entries(model, data)
+            if best is None or bounds[name] > best.bound:
+                best = Trial(name, bounds[name], model, state)
+            if state.history.stop_reason is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        interrupted = True
+        best.state.history.stop_reason = StopReason.INTERRUPTED
+    init = names[0] if best is None else best.init
     if options.verbose:
         tried = ", ".join(f"{name} {bound:.4g}" for name, bound in bounds.items())
-        print(f"Initialisation: {best} (bound in nats per entry after {trial.max_iter} steps: {tried})")
-    return best
+        print(f"Initialisation: {init} (bound in nats per entry after {trial.max_iter} steps: {tried})")
+    return init, best if interrupted else None
 
 
 def _latents_by_kind(

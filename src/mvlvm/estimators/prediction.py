@@ -2,17 +2,21 @@
 
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from torch import Tensor
 
 from mvlvm.checks import listed
-from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError, ViewWarning
 from mvlvm.estimators.fitted import FittedModel
-from mvlvm.inference.new_rows import NewRows, Progress, no_progress
+from mvlvm.inference.new_rows import NewRows, Progress, infer_zero_weight_rows, no_progress
+from mvlvm.inference.predictor import Predictor
 from mvlvm.likelihoods import Support
+from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.progress import row_bar
 from mvlvm.views.encoding import check_known_classes
 from mvlvm.views.layout import Views
@@ -102,3 +106,30 @@ def new_rows(
 def row_progress(*, verbose: bool) -> Progress:
     """Return how the progress over rows is shown: as a bar, or not at all."""
     return partial(row_bar, title="Rows") if verbose else no_progress
+
+
+def place_zero_weight_rows(
+    predictor: Predictor,
+    arrays: Mapping[str, Float[np.ndarray, "n _"]],
+    sample_weight: Float[Tensor, " N"],
+    interrupts: Interrupts,
+) -> None:
+    """Infer the latents of training rows of weight zero; if this is interrupted or fails, they stay at the prior.
+
+    Args:
+        predictor: the trained model; the latents of these rows are changed.
+        arrays: view name -> these rows as its likelihood takes them.
+        sample_weight: of all training rows.
+        interrupts: an interrupt is checked for after every block of rows, unless the training was interrupted already.
+    """
+    check = (lambda n_done: None) if interrupts.requested else interrupts.raise_if_requested
+    try:
+        infer_zero_weight_rows(predictor, arrays, sample_weight, lambda n_rows: nullcontext(check))
+    except (KeyboardInterrupt, NumericalError) as error:
+        reason = str(error) or "there was an interrupt"
+        warnings.warn(
+            f"The latents of rows of weight zero were not inferred: {reason}. They stay at the prior, mean 0 and "
+            "standard deviation 1; call transform for these rows.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

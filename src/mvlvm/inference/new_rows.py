@@ -183,7 +183,10 @@ def _averaged_quantity(function: ViewFunction, include_noise: bool) -> ViewFunct
 
 @torch.no_grad()
 def infer_zero_weight_rows(
-    predictor: Predictor, arrays: Mapping[str, Float[np.ndarray, "n _"]], sample_weight: Float[Tensor, " N"]
+    predictor: Predictor,
+    arrays: Mapping[str, Float[np.ndarray, "n _"]],
+    sample_weight: Float[Tensor, " N"],
+    progress: Progress = no_progress,
 ) -> None:
     """Set the latents of training rows of weight zero as for out-of-sample rows, once the model is trained.
 
@@ -191,8 +194,9 @@ def infer_zero_weight_rows(
         predictor: the trained model; the latents of these rows are changed.
         arrays: view name -> these rows as its likelihood takes them.
         sample_weight: of all training rows.
+        progress: shows the progress over these rows.
     """
     rows = (sample_weight == 0).nonzero().squeeze(1)
     if len(rows):
-        mean, std = NewRows(predictor, arrays).latents()
+        mean, std = NewRows(predictor, arrays, progress).latents()
         predictor.model.latent.set_rows(rows, torch.as_tensor(mean), torch.as_tensor(std))

@@ -43,6 +43,13 @@ class History:
         for name, value in parts.items():
             self.parts.setdefault(name, []).append(value)
 
+    def drop_incomplete_step(self) -> None:
+        """Drop a step of which only some columns were recorded, because an exception interrupted it."""
+        columns = [self.bound, self.seconds, self.learning_rate, *self.parts.values()]
+        n_complete = min(len(column) for column in columns)
+        for column in columns:
+            del column[n_complete:]
+
     def extend(self, later: "History") -> None:
         """Append a run that continued this one."""
         before = self.seconds[-1] if self.seconds else 0.0

@@ -15,6 +15,7 @@ from statistics import fmean
 from mvlvm import defaults
 from mvlvm.training.cuda_graph import RecordedSteps
 from mvlvm.training.history import History, StopReason
+from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.steps import EagerSteps, Objective, TrainState, ViewStates
 
 # Number of steps between two refreshes of the views' states.
@@ -89,11 +90,12 @@ def train(
     *,
     callback: Callback | None = None,
     refresh: Refresh = keep_states,
+    interrupts: Interrupts | None = None,
 ) -> TrainState:
     """Maximise a stochastic bound with Adam at a constant learning rate until it converges, then decay the rate.
 
     The decay begins when the bound has converged, or when just enough steps are left for it. An interrupt (Ctrl-C) ends
-    the loop and keeps the current parameters.
+    the loop after the current step and keeps the parameters; if it cannot be deferred, those of the step before.
 
     Args:
         state: the state to start from; it is updated in place.
@@ -101,13 +103,17 @@ def train(
         config: the settings.
         callback: called after every step, or every run of recorded steps, with the step and its bound.
         refresh: called every fifty steps, to make decisions that need not be made in every step.
+        interrupts: defers Ctrl-C to the end of a step; None leaves it as it is.
 
     Returns:
         The same state after training.
 
     Raises:
         NumericalError: the bound is not finite.
+        KeyboardInterrupt: there was an interrupt during the first step.
     """
+    interrupts = interrupts or Interrupts()
+    interrupts.defer()
     eager = EagerSteps(state, objective, learning_rates(config, config.max_constant_steps))
     steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
     history, graph_key, refresh_at = state.history, None, 0
@@ -124,12 +130,18 @@ def train(
                 )  # fmt: skip
                 if callback is not None:
                     callback(len(history.bound), record.bound)
+            if interrupts.requested:
+                history.stop_reason = StopReason.INTERRUPTED
+                break
             if state.step < n_constant and _has_converged(history, config):
                 history.stop_reason = StopReason.CONVERGED
                 n_constant = state.step
                 steps.set_learning_rates(learning_rates(config, n_constant))
                 last = n_constant + config.n_decay_steps
     except KeyboardInterrupt:
+        history.drop_incomplete_step()
+        if not history.bound:
+            raise
         history.stop_reason = StopReason.INTERRUPTED
     history.last_rise = _last_rise(history.bound[:n_constant], config)
     return state
