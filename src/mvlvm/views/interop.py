@@ -1,4 +1,4 @@
-"""Conversion of sparse matrices to dense arrays, and of AnnData and MuData objects to DataFrames.
+"""Conversion of sparse matrices to dense arrays, and of AnnData, MuData and tables of other libraries to DataFrames.
 
 Sparse views are converted, because the entries of a centred Gaussian view are not sparse.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mvlvm.checks import listed, require
+from mvlvm.checks import is_dataframe, listed, require
 from mvlvm.errors import ViewError
 from mvlvm.io.anndata_objects import suppress_anndata_warnings as suppress_anndata_warnings
 from mvlvm.io.hdf5 import check_shared_rows
@@ -21,6 +21,46 @@ _GIB = 2**30
 def is_sparse(value: object) -> bool:
     """Return whether a value is a SciPy sparse matrix or array, without importing SciPy."""
     return isinstance(getattr(value, "format", None), str) and callable(getattr(value, "toarray", None))
+
+
+def is_foreign_table(value: object) -> bool:
+    """Return whether a value is a table with column names of another library than pandas: polars, pyarrow, modin."""
+    if isinstance(value, type | np.ndarray) or is_dataframe(value):
+        return False
+    if callable(getattr(value, "__dataframe__", None)):
+        return True
+    has_values = any(callable(getattr(value, protocol, None)) for protocol in ("__array__", "__arrow_c_stream__"))
+    return has_values and _column_names(value) is not None
+
+
+def as_dataframe(table: Any) -> Any:
+    """Return a table of another library as a DataFrame; anything else, and what cannot be converted, unchanged.
+
+    The values are read by `__array__` where available, otherwise by the Arrow C stream or the DataFrame interchange
+    protocol.
+    """
+    if not is_foreign_table(table):
+        return table
+    pandas = require("pandas", "Reading tables with column names", extra="pandas")
+    try:
+        if callable(getattr(table, "__array__", None)):
+            rows = getattr(table, "index", None)
+            index = rows if isinstance(rows, pandas.Index) else None
+            return pandas.DataFrame(np.asarray(table), columns=_column_names(table), index=index)
+        if callable(getattr(table, "__arrow_c_stream__", None)):
+            return require("pyarrow", "Reading Arrow tables").table(table).to_pandas()
+        return pandas.api.interchange.from_dataframe(table)
+    except (TypeError, ValueError, AttributeError):  # validation rejects it with a specific message
+        return table
+
+
+def _column_names(table: Any) -> list[Any] | None:
+    """Return the column names of a table; None if it has none."""
+    for attribute in ("column_names", "columns"):  # pyarrow, whose columns are arrays; other libraries
+        names = getattr(table, attribute, None)
+        if names is not None and not callable(names):
+            return list(names)
+    return None
 
 
 def has_sparse_columns(frame: Any) -> bool:

@@ -12,7 +12,9 @@ from mvlvm.checks import is_dataframe, is_series
 from mvlvm.io.anndata_objects import as_anndata, as_mudata
 from mvlvm.views.interop import (
     anndata_to_frame,
+    as_dataframe,
     is_anndata,
+    is_foreign_table,
     is_mudata,
     is_sparse,
     mudata_to_frames,
@@ -136,16 +138,19 @@ class Views:
 
 
 def unpack(views: Any) -> tuple[Container, dict[Any, Any]]:
-    """Return the container of views and a dict, view name -> table, of its contents."""
+    """Return the container of views and a dict, view name -> table, of its contents.
+
+    Tables with column names of other libraries, such as polars, are converted to DataFrames.
+    """
     if is_mudata(views):
         return Container.MUDATA, mudata_to_frames(views)
     if is_anndata(views):
         return Container.ANNDATA, {_SINGLE_VIEW_NAME: anndata_to_frame(_SINGLE_VIEW_NAME, views)}
     if isinstance(views, Mapping) and not is_sparse(views):  # dok_matrix is a Mapping, too
-        return Container.DICT, dict(views)
+        return Container.DICT, {name: as_dataframe(view) for name, view in views.items()}
     if _is_list_of_views(views):
-        return Container.LIST, {f"view{i}": view for i, view in enumerate(views)}
-    return Container.SINGLE, {_SINGLE_VIEW_NAME: views}
+        return Container.LIST, {f"view{i}": as_dataframe(view) for i, view in enumerate(views)}
+    return Container.SINGLE, {_SINGLE_VIEW_NAME: as_dataframe(views)}
 
 
 def infer_layout(
@@ -196,6 +201,7 @@ def _is_list_of_views(views: Any) -> bool:
 
 def _is_matrix(view: Any) -> bool:
     try:
-        return is_dataframe(view) or is_anndata(view) or is_mudata(view) or np.ndim(view) == 2
+        named = is_dataframe(view) or is_foreign_table(view) or is_anndata(view) or is_mudata(view)
+        return named or np.ndim(view) == 2
     except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that NumPy cannot convert
         return True

@@ -4,7 +4,6 @@
 those of the fitted model.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +12,9 @@ from jaxtyping import Float
 
 from mvlvm.checks import is_dataframe, is_number, is_series, listed
 from mvlvm.errors import ViewError
+from mvlvm.views.column_names import match_columns, match_positions
 from mvlvm.views.interop import as_dense, has_sparse_columns, is_anndata, is_mudata, is_sparse
-from mvlvm.views.labels import LabelFormat, encode_labels, infer_label_format, is_label_column, json_labels
+from mvlvm.views.labels import LabelFormat, encode_labels, infer_label_format, is_label_column
 from mvlvm.views.layout import Container, Layout, Views, infer_layout, unpack
 from mvlvm.views.scaling import observed_rows
 
@@ -22,8 +22,6 @@ _MIN_ROWS = 2
 # Squares of numbers beyond these bounds may underflow or overflow in float64.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _RESCALE = "Express the view in other units."
-# Feature names listed in a message.
-_MAX_NAMES = 5
 
 
 def as_views(views: Any) -> Views:
@@ -62,18 +60,19 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
 
     Args:
         views: as for `as_views`, but any subset of the model's views and a single row are sufficient. None denotes a
-            missing view. A model of one view also accepts a matrix without a name.
+            missing view. A model of one view also accepts a matrix without a name. Columns with names are matched by
+            name, whatever their order.
         layout: the layout of the training views.
         widths: view name -> number of columns in training; 1 for a label view.
 
     Returns:
-        The validated views, in the order of training, with their layout.
+        The validated views, with views and columns in the order of training, and their layout.
 
     Raises:
         ViewError: the views cannot be used; the message states the problem and a remedy.
     """
     container, tables = unpack(views)
-    if container is Container.SINGLE and _is_scalar(views):
+    if container is Container.SINGLE and _is_scalar(next(iter(tables.values()))):
         raise ViewError(
             f"New rows must be {'a matrix' if len(widths) == 1 else 'a dict of matrices'}. "
             f"Got {'None' if views is None else type(views).__name__}. Pass one or more of {listed(list(widths))}."
@@ -88,22 +87,20 @@ def as_new_views(views: Any, layout: Layout, widths: Mapping[str, int]) -> Views
             f"There was no view {listed(unknown)} in training. The model's views are {listed(list(widths))}: "
             "leave the others out."
         )
-    ordered = {name: given[name] for name in widths if name in given}
+    ordered = {name: _match_columns(name, given[name], layout, widths[name]) for name in widths if name in given}
     labels = {
         name: infer_label_format(name, ordered[name], label_format.classes)
         for name, label_format in layout.labels.items()
         if name in ordered
     }
     arrays = check_matrices(ordered, min_rows=1, labels=labels)
-    for name, table in ordered.items():
-        if is_dataframe(table) and name in layout.columns:
-            _check_column_names(name, json_labels(table.columns), json_labels(layout.columns[name]))
-        if arrays[name].shape[1] != widths[name]:
+    for name, array in arrays.items():
+        if array.shape[1] != widths[name]:
             raise ViewError(
-                f"View '{name}': X has {arrays[name].shape[1]} features, but it is expecting {widths[name]} features "
+                f"View '{name}': X has {array.shape[1]} features, but it is expecting {widths[name]} features "
                 "as input. Pass the columns of training, in their order, with NaN for missing entries."
             )
-    return Views(arrays, infer_layout(container, tables, labels))
+    return Views(arrays, infer_layout(container, {**tables, **ordered}, labels))
 
 
 def check_matrices(
@@ -308,6 +305,15 @@ def _is_scalar(views: Any) -> bool:
         return False
 
 
+def _match_columns(name: str, table: Any, layout: Layout, width: int) -> Any:
+    """Return a view of new rows with its columns in the order of training, if they have names."""
+    if not is_dataframe(table) or name in layout.labels:
+        return table
+    if name in layout.columns:
+        return match_columns(name, table, layout.columns[name])
+    return match_positions(name, table, width)
+
+
 def _match_names(
     container: Container, tables: Mapping[Any, Any], layout: Layout, names: list[str]
 ) -> Mapping[Any, Any]:
@@ -341,37 +347,3 @@ def _check_unnamed(container: Container, layout: Layout, names: list[str]) -> No
             f"The model's views have names: {listed(names)}. Got a list. Pass a dict, for example "
             f"{{'{names[0]}': matrix}}."
         )
-
-
-def _check_column_names(name: str, given: list[Any], expected: list[Any]) -> None:
-    """Check column names; the first lines of the message are those of scikit-learn, which its estimator checks test."""
-    if given == expected:
-        return
-    now, then = Counter(given), Counter(expected)
-    unseen, missing = _formatted(
-        [label for label in now if label not in then], [label for label in then if label not in now]
-    )
-    lines = [f"View '{name}': The feature names should match those that were passed during fit."]
-    if unseen:
-        lines += ["Feature names unseen at fit time:", *_shortened(unseen)]
-    if missing:
-        lines += ["Feature names seen at fit time, yet now missing:", *_shortened(missing)]
-    advice = "Select the columns of training by name, table[names]."
-    if not unseen and not missing and now != then:
-        repeated = [f"{label}: {now[label]}, at fit time {then[label]}" for label in now if now[label] != then[label]]
-        lines += ["Feature names that occur a different number of times:", *_shortened(sorted(repeated))]
-        advice = "Pass every column as often as it occurred in fit."
-    elif not unseen and not missing:
-        lines += ["Feature names must be in the same order as they were in fit."]
-    raise ViewError("\n".join([*lines, advice]))
-
-
-def _formatted(unseen: list[Any], missing: list[Any]) -> tuple[list[str], list[str]]:
-    """Return sorted labels as text, with quotes around text if a number would look the same."""
-    ambiguous = {str(label) for label in unseen} & {str(label) for label in missing}
-    as_text = repr if ambiguous else str
-    return sorted(as_text(label) for label in unseen), sorted(as_text(label) for label in missing)
-
-
-def _shortened(labels: list[str]) -> list[str]:
-    return [f"- {label}" for label in labels[:_MAX_NAMES]] + (["- ..."] if len(labels) > _MAX_NAMES else [])
