@@ -8,13 +8,17 @@ import weakref
 
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import NotFittedError
 
 import mvlvm
 from mvlvm import NGMVLVM
 from mvlvm.inference import predictor as predictor_module
-from mvlvm.inference.tempering import learn_tempering
+from mvlvm.inference import tempering as tempering_module
+from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
+from mvlvm.randomness import Stream, make_generator
 from tests.architecture import golden
+from tests.end_to_end.random_small_fits import count_errors
 
 ON_FIRST_USE = ("elbo_", "explained_variance_", "explained_variance_per_dimension_", "relevance_")
 
@@ -185,3 +189,36 @@ def test_an_interrupt_of_the_first_use_leaves_the_estimator_as_it_was(views, mon
         with pytest.raises(KeyboardInterrupt):
             est.predict(new, target="b")
     np.testing.assert_array_equal(est.predict(new, target="b"), fit(views).predict(new, target="b"))
+
+
+def test_a_tempering_that_cannot_be_learned_is_left_out_with_a_warning(views, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("singular")
+
+    est = fit(views)
+    monkeypatch.setattr(predictor_module, "learn_tempering", fail)
+    with pytest.warns(mvlvm.ConvergenceWarning, match="tempering of predictions could not be learned: singular"):
+        mean = est.predict({"a": views["a"][:3]}, target="b")
+    assert np.isfinite(mean).all()
+    assert set(est.model_.predictor.tempering.values()) == {Tempering(1.0, 1.0)}
+
+
+def test_a_view_of_few_rows_is_not_tempered(views):
+    """In one of the folds there is no row to learn the weights of this view from."""
+    order = torch.randperm(40, generator=make_generator(0, Stream.TEMPERING))
+    in_first_fold = order[[0, 3]]
+    views["b"][np.setdiff1d(np.arange(40), in_first_fold)] = np.nan
+    est = fit(views, likelihood={"a": "gaussian", "b": "poisson"})
+    assert np.isfinite(est.predict({"a": views["a"][:3]}, target="b")).all()
+
+
+def test_scores_that_are_not_finite_select_no_tempering():
+    scores = torch.full((len(LEVELS) + 1,), torch.nan)
+    assert tempering_module._smallest_near_best(scores) == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_random_small_fits_raise_no_unexpected_errors():
+    errors, examples = count_errors(100, seed=1)
+    assert not errors, examples

@@ -213,7 +213,7 @@ def test_ctrl_c_after_training_is_reported(small_curve, monkeypatch):
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, NumericalError("singular")])
 def test_a_failure_to_place_rows_of_weight_zero_keeps_the_model(small_curve, monkeypatch, failure):
-    def fail(*_):
+    def fail(*_, **__):
         raise failure
 
     weight = np.ones(60)

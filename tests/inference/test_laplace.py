@@ -6,6 +6,7 @@ import torch
 from scipy.optimize import minimize
 from scipy.stats import norm
 
+from mvlvm.inference import laplace
 from mvlvm.inference.laplace import find_modes, laplace_approximation, track_modes
 from tests.inference.observed_views import WIDTHS, N, draw_observed, remove_entries
 from tests.inference.quadratic_features import linear_function, quadratic_function
@@ -213,3 +214,21 @@ def test_modes_that_differ_in_one_dimension_are_distinct():
     assert distance[0] > 10
     assert distance[1] < 1e-3
     assert torch.isfinite(modes.log_evidence).all()
+
+
+def test_covariances_are_at_most_the_prior_where_the_hessian_is_singular_to_rounding():
+    """J'J + I loses its second term to rounding where J is large, and its null space is that of J."""
+    J = torch.tensor([[3e9, 4e9]], dtype=torch.float64)
+    singular = (J.T @ J + torch.eye(2, dtype=torch.float64)).expand(3, 2, 2)
+    A = torch.cat([singular, 2 * torch.eye(2, dtype=torch.float64)[None]])
+    inverse = laplace._inverse(A)
+    null_space = torch.tensor([[0.8], [-0.6]], dtype=torch.float64)
+    for part in inverse[:3]:
+        torch.testing.assert_close(part, null_space @ null_space.T, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(inverse[3], 0.5 * torch.eye(2, dtype=torch.float64))
+
+
+def test_singular_systems_are_solved_by_their_eigenvectors():
+    A = torch.stack([torch.full((2, 2), 4e18, dtype=torch.float64), torch.eye(2, dtype=torch.float64)])
+    b = torch.tensor([[1.0, -1.0], [2.0, 3.0]], dtype=torch.float64)
+    torch.testing.assert_close(laplace._solve(A, b), b)

@@ -35,6 +35,9 @@ _N_MODES = 2
 # Two modes are identical if they differ by less than this number of standard deviations in every dimension.
 _SAME_MODE = 0.5
 
+# Posterior variances do not exceed that of the prior, one, but for rounding.
+_MAX_VARIANCE = 1 + 1e-6
+
 # The function of a view, and its rows; NaN marks missing entries.
 ObservedRows = tuple[ViewFunction, Float[Tensor, "_ _"]]
 
@@ -143,7 +146,7 @@ def gauss_newton(observed: Sequence[ObservedRows], start: Iterate, *, tempering:
     damping = torch.full_like(current.value, _INITIAL_DAMPING)
     for _ in range(n_steps):
         diagonal = current.neg_hessian.diagonal(dim1=1, dim2=2) * damping[:, None]
-        step = torch.linalg.solve(current.neg_hessian + torch.diag_embed(diagonal), current.gradient)
+        step = _solve(current.neg_hessian + torch.diag_embed(diagonal), current.gradient)
         proposal = evaluate_likelihood(observed, X + step)
         proposed = _log_posterior(*proposal, tempering)
         better = proposed.value > current.value
@@ -161,7 +164,7 @@ def gauss_newton(observed: Sequence[ObservedRows], start: Iterate, *, tempering:
 def laplace_at(iterate: Iterate, *, tempering: float) -> LaplaceApproximation:
     """Return the Laplace approximation at given latents, which are taken to be modes."""
     log_posterior = _log_posterior(*iterate, tempering)
-    covariance = torch.linalg.inv(log_posterior.neg_hessian)
+    covariance = _inverse(log_posterior.neg_hessian)
     log_volume = 0.5 * torch.linalg.slogdet(covariance).logabsdet
     std = covariance.diagonal(dim1=1, dim2=2).sqrt()
     return LaplaceApproximation(iterate.X, std, log_posterior.value + log_volume)
@@ -183,6 +186,34 @@ def _log_posterior(X: Float[Tensor, "N D"], log_likelihood: LogDensity, temperin
     """Return the tempered log likelihood plus the log prior, without its constant."""
     value, gradient, neg_hessian = (tempering * part for part in log_likelihood)
     return LogDensity(value - 0.5 * X.square().sum(dim=1), gradient - X, neg_hessian + torch.eye(X.shape[1]).to(X))
+
+
+def _solve(A: Float[Tensor, "N D D"], b: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+    """Solve the systems of all rows; those that are singular to rounding by their eigenvectors."""
+    x, failed = torch.linalg.solve_ex(A, b)
+    bad = (failed != 0) | ~torch.isfinite(x).all(dim=1)
+    if bad.any():
+        x[bad] = (_inverse_by_eigenvectors(A[bad]) @ b[bad, :, None]).squeeze(2)
+    return x
+
+
+def _inverse(A: Float[Tensor, "N D D"]) -> Float[Tensor, "N D D"]:
+    """Invert the negative Hessians of all rows.
+
+    They are the identity, from the prior, plus a positive semidefinite matrix. Where that matrix is so large that the
+    identity is lost to rounding, eigenvalues are clamped at one.
+    """
+    inverse, failed = torch.linalg.inv_ex(A)
+    variance = inverse.diagonal(dim1=1, dim2=2)
+    bad = (failed != 0) | ~((variance > 0) & (variance <= _MAX_VARIANCE)).all(dim=1)
+    if bad.any():
+        inverse[bad] = _inverse_by_eigenvectors(A[bad])
+    return inverse
+
+
+def _inverse_by_eigenvectors(A: Float[Tensor, "N D D"]) -> Float[Tensor, "N D D"]:
+    eigenvalues, vectors = torch.linalg.eigh(A)
+    return (vectors / eigenvalues.clamp_min(1)[:, None]) @ vectors.transpose(1, 2)
 
 
 def _view_log_likelihood(function: ViewFunction, Y: Float[Tensor, "N M"], X: Float[Tensor, "N D"]) -> LogDensity:

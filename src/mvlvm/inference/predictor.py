@@ -1,6 +1,7 @@
 """What predictions need besides the trained model: weights conditioned on the training rows, tempering, candidates."""
 
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
+from mvlvm.errors import ConvergenceWarning
 from mvlvm.inference.posterior import MAX_CANDIDATES, CandidateLatents, antithetic_normals, candidate_latents
 from mvlvm.inference.tempering import Tempering, learn_tempering
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
@@ -157,10 +159,25 @@ def condition(
         return infer_functions(model, rows, make_generator(seed, Stream.WEIGHTS, device), n_draws)
 
     def tempering() -> dict[str, Tempering]:
-        generator = make_generator(seed, Stream.TEMPERING, device)
-        return dict(zip(scalings, learn_tempering(model, rows.data, rows.states, generator), strict=True))
+        return _tempering_or_none(model, rows, make_generator(seed, Stream.TEMPERING, device))
 
     return Predictor(model, scalings, seed, functions=Lazy(functions), tempering=Lazy(tempering))
+
+
+def _tempering_or_none(model: MultiViewLVM, rows: TrainingRows, generator: torch.Generator) -> dict[str, Tempering]:
+    """Learn the tempering of all views; without it, if that fails, the trained model can still be used."""
+    names = [view.name for view in model.feature_views]
+    try:
+        levels = learn_tempering(model, rows.data, rows.states, generator)
+    except (ArithmeticError, RuntimeError, ValueError, IndexError) as error:
+        warnings.warn(
+            f"The likelihood tempering of predictions could not be learned: {error}. Predictions are made without it: "
+            "their error bars may be too narrow.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        levels = [Tempering() for _ in names]
+    return dict(zip(names, levels, strict=True))
 
 
 def _restored(

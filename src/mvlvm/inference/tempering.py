@@ -11,6 +11,7 @@ posteriors. So the smallest exponent whose score is close to the best is chosen.
 contain little information, the scores of a view are averaged with the mean over all views.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -104,6 +105,8 @@ def learn_tempering(
         order = order[model.latent.sample_weight[order] > 0]
     fold_of = torch.arange(len(order), device=order.device) % _N_FOLDS
     for k in range(_N_FOLDS):
+        if not all(view.observed[order[fold_of != k]].any() for view in entries):
+            continue  # some view has no rows to infer its weights from
         fold = _Fold(model, entries, states, order[fold_of != k], generator)
         for task in _held_out_tasks(entries, order[fold_of == k], generator):
             # a categorical view has one entry per row, so that there is no half to hold out
@@ -127,9 +130,14 @@ def _choose_levels(densities: Float[Tensor, "V L"], n_entries: Float[Tensor, " V
 
 
 def _smallest_near_best(scores: Float[Tensor, " L"]) -> float:
-    """Return the smallest level with a score close to the best; the last score is that of the prior."""
-    *candidates, prior = scores.tolist()
+    """Return the smallest level with a score close to the best; the last score is that of the prior.
+
+    Where no score is finite, the likelihood is not tempered.
+    """
+    *candidates, prior = scores.nan_to_num(nan=-torch.inf).tolist()
     best = max(candidates)
+    if not math.isfinite(best) or not math.isfinite(prior):
+        return LEVELS[0]
     tolerance = min(_ABSOLUTE_TOLERANCE, _RELATIVE_TOLERANCE * max(best - prior, 0.0))
     return min(level for level, score in zip(LEVELS, candidates, strict=True) if score >= best - tolerance)
 
