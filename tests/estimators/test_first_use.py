@@ -207,6 +207,7 @@ def test_a_view_of_few_rows_is_not_tempered(views):
     """In one of the folds there is no row to learn the weights of this view from."""
     order = torch.randperm(40, generator=make_generator(0, Stream.TEMPERING))
     in_first_fold = order[[0, 3]]
+    views["b"][in_first_fold] = [[1.0], [4.0]]
     views["b"][np.setdiff1d(np.arange(40), in_first_fold)] = np.nan
     est = fit(views, likelihood={"a": "gaussian", "b": "poisson"})
     assert np.isfinite(est.predict({"a": views["a"][:3]}, target="b")).all()
