@@ -6,7 +6,6 @@
 """
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,15 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.baselines import storage
 from mvlvm.baselines.baseline_input import BaselineInput, DataKind, Matrices, validate_new_views, validate_views
 from mvlvm.checks import check_integer
-from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError
+from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError, warn
 from mvlvm.randomness import RandomStateLike, seed_from
 
 State = dict[str, np.ndarray]
 # Not typing.Self: beartype, which checks shapes at run time in the tests, does not support it here.
 Baseline = TypeVar("Baseline", bound="AbstractBaseline")
 
-# Frames between the user's call and the warning: fit, _fit_latents and the functions that they call.
-_STACK_LEVEL = 5
 _RAISE_MAX_ITER = "Raise max_iter, or ignore this warning if the result is accurate enough."
 # NumPy's global generator accepts 32-bit seeds.
 _N_SEEDS = 2**32
@@ -180,8 +177,9 @@ def warn_not_converged(method: str, reason: str, advice: str = _RAISE_MAX_ITER) 
         reason: how the fit ended; it continues the sentence that starts with the name.
         advice: what the user can do.
     """
-    warnings.warn(
-        f"{method} {reason}. The current result is kept. {advice}", ConvergenceWarning, stacklevel=_STACK_LEVEL
+    warn(
+        f"{method} {reason}. The current result is kept. {advice}",
+        ConvergenceWarning,
     )
 
 

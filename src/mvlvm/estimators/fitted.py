@@ -1,7 +1,6 @@
 """A fitted model with the units of its views, and the record of its fit."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.checks import require
-from mvlvm.errors import ConvergenceWarning, NumericalError
+from mvlvm.errors import ConvergenceWarning, NumericalError, warn
 from mvlvm.estimators.train import count_entries
 from mvlvm.inference.predictor import Predictor, TrainingRows
 from mvlvm.inference.view_function import ViewFunction, prediction_blocks
@@ -231,11 +230,10 @@ def reported_bound(model: MultiViewLVM, rows: TrainingRows, seed: int, *, memory
     except NumericalError as error:
         bound, reason = math.nan, str(error)
     if not math.isfinite(bound):
-        warnings.warn(
+        warn(
             f"The bound of the trained model cannot be computed: {reason}. The model is kept, and elbo_ is NaN. "
             "Lower learning_rate, or fit with dtype='float64'.",
             ConvergenceWarning,
-            stacklevel=2,
         )
         return math.nan
     return bound

@@ -1,6 +1,5 @@
 """The third stage of a fit: initial latents, and an untrained model that starts from them."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -11,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.errors import NumericalError, ViewWarning
+from mvlvm.errors import NumericalError, ViewWarning, warn
 from mvlvm.estimators.options import FitOptions, resolve_dimensions
 from mvlvm.estimators.preprocessing import ScaledViews, zero_weight_rows
 from mvlvm.estimators.train import count_entries, train_model
@@ -252,9 +251,8 @@ def _init_states(model: MultiViewLVM, data: Sequence[ViewData], options: FitOpti
 
 def _warn_of_empty_rows(n_empty: int) -> None:
     if n_empty:
-        warnings.warn(
+        warn(
             f"There are {n_empty} row(s) without an entry in any view. Their latents stay at the prior, mean 0 and "
             "standard deviation 1. Drop them if they are not needed.",
             ViewWarning,
-            stacklevel=4,
         )

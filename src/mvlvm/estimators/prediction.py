@@ -1,6 +1,5 @@
 """Input validation of out-of-sample rows, and their form for inference."""
 
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -11,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.checks import listed
-from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError, ViewWarning
+from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError, ViewWarning, warn
 from mvlvm.estimators.fitted import FittedModel
 from mvlvm.inference.new_rows import NewRows, Progress, infer_zero_weight_rows, no_progress
 from mvlvm.inference.predictor import Predictor
@@ -46,11 +45,10 @@ def fill_missing(views: Views, means: Arrays, stds: Arrays) -> tuple[Arrays, Arr
         if len(still_empty):
             labels = views.layout.columns.get(name)
             columns = still_empty.tolist() if labels is None else [labels[column] for column in still_empty]
-            warnings.warn(
+            warn(
                 f"View '{name}' keeps missing entries in {len(columns)} column(s) ({listed(columns)}), of which the "
                 "training data had no entry. Drop these columns, or fit rows that have them.",
                 ViewWarning,
-                stacklevel=3,
             )
     return filled, uncertainty
 
@@ -94,11 +92,10 @@ def new_rows(
         raise ViewError(f"Only the target '{target}' was given. Provide another view to predict it from.")
     rows = NewRows(fitted.predictor, arrays, row_progress(verbose=verbose))
     if rows.n_empty:
-        warnings.warn(
+        warn(
             f"There are {rows.n_empty} row(s) without an entry in a column that the model uses. Their posterior is the "
             "prior, mean 0 and standard deviation 1. Drop them if they are not needed.",
             ViewWarning,
-            stacklevel=4,
         )
     return rows
 
@@ -127,9 +124,8 @@ def place_zero_weight_rows(
         infer_zero_weight_rows(predictor, arrays, sample_weight, lambda n_rows: nullcontext(check))
     except (KeyboardInterrupt, NumericalError) as error:
         reason = str(error) or "there was an interrupt"
-        warnings.warn(
+        warn(
             f"The latents of rows of weight zero were not inferred: {reason}. They stay at the prior, mean 0 and "
             "standard deviation 1; call transform for these rows.",
             ConvergenceWarning,
-            stacklevel=4,
         )

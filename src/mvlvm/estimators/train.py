@@ -1,7 +1,6 @@
 """The fourth stage of a fit: training, and pruning of latent dimensions that no view uses."""
 
 import math
-import warnings
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,7 +10,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from mvlvm.errors import ConvergenceWarning, NumericalError
+from mvlvm.errors import ConvergenceWarning, NumericalError, warn
 from mvlvm.estimators.options import FitOptions
 from mvlvm.evidence.elbo import WeightedElbo
 from mvlvm.inference.view_function import ViewFunction
@@ -176,22 +175,21 @@ def warn_if_not_converged(history: History, options: FitOptions, n_entries: int,
     """
     steps, rise_per_entry = len(history.bound), history.last_rise / n_entries
     if history.stop_reason is StopReason.INTERRUPTED:
-        warnings.warn(
+        warn(
             f"Training was interrupted after {steps} of {options.max_iter} steps. The model is kept in its current "
             "state and can be used.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     elif interrupted:
-        warnings.warn(
-            "There was an interrupt after training had ended. The fit is complete.", ConvergenceWarning, stacklevel=3
+        warn(
+            "There was an interrupt after training had ended. The fit is complete.",
+            ConvergenceWarning,
         )
     elif history.stop_reason is StopReason.MAX_ITER and rise_per_entry > options.tol > 0:
         known = math.isfinite(rise_per_entry)
         reason = f"it last rose by {rise_per_entry:.2g} nats per entry" if known else "the run was too short to tell"
-        warnings.warn(
+        warn(
             f"Training reached max_iter={options.max_iter} before the bound converged to tol={options.tol:g}: "
             f"{reason}. Raise max_iter, raise tol, or set tol=0 if this number of steps is intended.",
             ConvergenceWarning,
-            stacklevel=3,
         )

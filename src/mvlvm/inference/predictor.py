@@ -1,7 +1,6 @@
 """What predictions need besides the trained model: weights conditioned on the training rows, tempering, candidates."""
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.errors import ConvergenceWarning
+from mvlvm.errors import ConvergenceWarning, warn
 from mvlvm.inference.posterior import MAX_CANDIDATES, CandidateLatents, antithetic_normals, candidate_latents
 from mvlvm.inference.tempering import Tempering, learn_tempering
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
@@ -170,11 +169,10 @@ def _tempering_or_none(model: MultiViewLVM, rows: TrainingRows, generator: torch
     try:
         levels = learn_tempering(model, rows.data, rows.states, generator)
     except (ArithmeticError, RuntimeError, ValueError, IndexError) as error:
-        warnings.warn(
+        warn(
             f"The likelihood tempering of predictions could not be learned: {error}. Predictions are made without it: "
             "their error bars may be too narrow.",
             ConvergenceWarning,
-            stacklevel=2,
         )
         levels = [Tempering() for _ in names]
     return dict(zip(names, levels, strict=True))

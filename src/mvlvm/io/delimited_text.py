@@ -7,7 +7,6 @@ numbers with pandas.
 import csv
 import gzip
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mvlvm.checks import is_number, listed, require
-from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.errors import ViewError, ViewWarning, warn
 from mvlvm.io.size_limits import SizeLimit
 from mvlvm.io.table_content import (
     MISSING,
@@ -32,7 +31,6 @@ _ENCODING = "utf-8-sig"  # UTF-8, with or without the byte order mark that sprea
 _GZIP_MAGIC = b"\x1f\x8b"
 _WHITESPACE = " \t\r\n"
 _NUMBER_BYTES, _NAME_BYTES = 8, 64  # of a float64, and of a Python string without its characters
-_STACKLEVEL = 7  # number of calls from `_check_header` to the caller of `read`
 
 
 @dataclass(frozen=True)
@@ -247,10 +245,10 @@ def _check_header(path: Path, header: list[str], row_names: str | None) -> None:
             f"The first line of {path} must hold the column names. Got numbers: {listed(labels)}. "
             "Insert a line of column names, or put a letter before each number if they are names."
         )
-    warnings.warn(
+    warn(
         f"The first line of {path} was read as column names: {listed(labels)}. If it holds data, insert a line of "
         "column names. If they are names, put a letter before each number to avoid this warning.",
-        ViewWarning, stacklevel=_STACKLEVEL,
+        ViewWarning,
     )  # fmt: skip
 
 

@@ -1,14 +1,13 @@
 """Reading views from files, and joining tables with different rows into views with the same rows."""
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mvlvm.checks import check_choice, listed, require
-from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.errors import ViewError, ViewWarning, warn
 from mvlvm.io.formats import Tables, read_file, suffix_of
 from mvlvm.io.size_limits import SizeLimit
 
@@ -207,10 +206,10 @@ def _warn_of_disjoint_views(tables: Mapping[str, Any], files: Mapping[str, Path]
     counts = Counter(row for table in tables.values() for row in table.index)
     disjoint = [name for name, table in tables.items() if all(counts[row] == 1 for row in table.index)]
     if disjoint and len(tables) > 1:
-        warnings.warn(
+        warn(
             f"View '{disjoint[0]}' has no row in common with the others: {_examples(tables, files)}. Check that rows "
             "have the same names in all files.",
-            ViewWarning, stacklevel=4,  # the caller of read
+            ViewWarning,
         )  # fmt: skip
 
 

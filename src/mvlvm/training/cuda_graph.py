@@ -10,12 +10,12 @@ that its noise requires (`graph_key`). When these change, the step is recorded a
 whose bound is not finite, are taken one at a time from the last good parameters.
 """
 
-import warnings
 from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
 
+from mvlvm.errors import warn
 from mvlvm.training.steps import EagerSteps, StepRecord
 
 # Steps that are taken one by one before a recording, during which libraries initialise themselves.
@@ -100,11 +100,10 @@ class RecordedSteps:
                 self._graph, self._recorded_key = self._record(), graph_key
             except RuntimeError as reason:  # what torch raises for an operation that cannot be recorded
                 self._graph, self._can_record = None, False
-                warnings.warn(
+                warn(
                     f"Steps cannot be recorded on this GPU ({str(reason).splitlines()[0]}). They are taken one by one, "
                     "which gives the same results but takes longer.",
                     RuntimeWarning,
-                    stacklevel=2,
                 )
         return self._can_record
 

@@ -4,7 +4,6 @@ Statistics are accumulated over blocks of rows, because temporary arrays such as
 much memory as the view.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -13,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from mvlvm.checks import listed
-from mvlvm.errors import ViewError, ViewWarning
+from mvlvm.errors import ViewError, ViewWarning, warn
 from mvlvm.row_blocks import row_blocks, row_sum
 
 T = TypeVar("T")
@@ -201,7 +200,7 @@ def fit_scalings(
     for name, Y in views.items():
         scalings[name] = fit_scaling(name, Y, scales[name])
         for message in _dropped_column_messages(name, scalings[name], names.get(name)):
-            warnings.warn(message, ViewWarning, stacklevel=5)
+            warn(message, ViewWarning)
     return scalings
 
 
