@@ -17,7 +17,7 @@ help:
 	@echo "make test-baselines       install the libraries of all baselines (docs/baselines.md), and test the baselines"
 	@echo "make test-mutations       insert single-line errors into the source, and check that the tests detect them; minutes"
 	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
-	@echo "make compare-bits BASE=<commit>  compare results with those of a commit, bit for bit; DIFFER=<cases> may differ"
+	@echo "make compare-bits BASE=<commit>  compare results with those of a commit, bit for bit; DIFFER=<cases> may differ, all by TOLERANCE"
 	@echo "make check-results        recompute every number in docs/results from the cells in results/"
 	@echo "make results-NAME         measure a study of 'mvlvm studies list', or all of 'paper' or 'quality'; resumes"
 	@echo "make clean                remove the environment (.venv) and $(DEMO_OUT)/"
@@ -73,7 +73,7 @@ check-results: .venv/demo
 	$(BIN)/python -m mvlvm studies check
 
 compare-bits: .venv/test
-	$(BIN)/python -m tests.architecture.compare_bits $(BASE) $(if $(DIFFER),--differ $(DIFFER))
+	$(BIN)/python -m tests.architecture.compare_bits $(BASE) $(if $(DIFFER),--differ $(DIFFER)) $(if $(TOLERANCE),--tolerance $(TOLERANCE))
 
 results-%: .venv/bench
 	$(BIN)/python -m mvlvm studies run $*

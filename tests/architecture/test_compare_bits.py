@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.architecture.compare_bits import differences, leaves, report
+from tests.architecture.compare_bits import differences, largest_difference, leaves, report
 
 
 def results(value=1.0, **header):
@@ -44,3 +44,21 @@ def test_the_report_names_what_differs(capsys):
     assert "added: /header/added" in printed
     assert report(base, new, expected=["complete"])
     assert report(base, base)
+
+
+def test_numbers_may_differ_by_a_tolerance(capsys):
+    base, new = ({"complete auto": leaves(results(value))} for value in (1.0, 1.0 + 2e-6))
+    assert largest_difference(base["complete auto"]["/arrays/latent"], new["complete auto"]["/arrays/latent"]) == (
+        pytest.approx(1e-6, rel=1e-6)
+    )
+    assert report(base, new, tolerance=1e-5)
+    assert not report(base, new, tolerance=1e-7)
+    assert "/arrays/latent: 1.0e-06" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("before", "after"), [([1.0, 2.0], [1.0]), ([1.0, np.nan], [1.0, 2.0]), ("a", "b"), (None, 0)])
+def test_no_tolerance_covers_other_shapes_missing_numbers_or_text(before, after):
+    def leaf(value):
+        return leaves({"x": np.asarray(value) if isinstance(value, list) else value})
+
+    assert not report({"case auto": leaf(before)}, {"case auto": leaf(after)}, tolerance=1e3)

@@ -236,7 +236,7 @@ def test_score_matches_numerical_integration_over_a_grid(curve):
     mean, std = est.reconstruct(return_std=True)
     for name, Y in views.items():
         view, function = est.model_.views[name], est.model_.predictor.functions[name]
-        on_grid = function.linearise(torch_column(grid))
+        on_grid = function.linearise(torch_column(grid)).moments
         centre = view.scaling.undo(on_grid.mean.numpy())
         noise_variance = function.likelihood.noise_variance.item()
         spread = view.scaling.undo_std(np.sqrt(on_grid.variance.numpy() + noise_variance))

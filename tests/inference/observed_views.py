@@ -27,7 +27,7 @@ def draw_observed(D, generator, *, certain):
     """Return two views of N rows at latents from the prior, with missing entries; the second row has one view only."""
     functions, X = [draw_function(D, M, generator, certain=certain) for M in WIDTHS], normal((N, D), generator)
     Ys = [
-        function.linearise(X).mean + 0.1**0.5 * normal((N, M), generator)
+        function.linearise(X).moments.mean + 0.1**0.5 * normal((N, M), generator)
         for function, M in zip(functions, WIDTHS, strict=True)
     ]
     remove_entries(Ys)

@@ -24,10 +24,10 @@ class QuadraticMap(FeatureMap):
     def expectation(self, mean, std):
         return torch.cat([mean, mean**2 + std**2, torch.ones_like(mean[:, :1])], dim=1)
 
-    def with_jacobian(self, X):
+    def with_jacobian(self, X, dtype=None):
         eye = torch.eye(X.shape[1], dtype=X.dtype).expand(len(X), -1, -1)
         jacobian = torch.cat([eye, torch.diag_embed(2 * X), torch.zeros_like(X[:, :, None])], dim=2)
-        return self(X), jacobian.transpose(0, 1)
+        return self(X), jacobian.to(dtype)
 
     def double(self):
         return self

@@ -22,7 +22,7 @@ def log_posterior(observed, n, X, tempering):
     """Return the log posterior of row n at latents X, without the constant of the prior."""
     total = -0.5 * (X**2).sum(axis=1)
     for function, Y in observed:
-        mean, variance = (value.numpy() for value in function.linearise(torch.as_tensor(X))[:2])
+        mean, variance = (value.numpy() for value in function.linearise(torch.as_tensor(X)).moments)
         std = np.sqrt(variance + function.likelihood.noise_variance.item())
         total = total + tempering * np.nansum(norm.logpdf(Y[n].numpy(), mean, std), axis=1)
     return total
@@ -188,7 +188,7 @@ def test_one_initial_latent_gives_one_mode():
 
 def test_tracked_modes_equal_those_found_at_the_new_level():
     observed = [(bimodal_function(), ROWS)]
-    _, tracked = track_modes(observed, find_modes(observed, initial_at(-2.0, 2.0), tempering=1.0), (1.0, 0.5))
+    _, tracked = track_modes(observed, initial_at(-2.0, 2.0), levels=(1.0, 0.5))
     found = find_modes(observed, initial_at(-2.0, 2.0), tempering=0.5)
     # one Gauss-Newton step from nearby, which leaves a small error
     assert ((tracked.mean - found.mean).abs() < 0.02 * found.std).all()
@@ -198,7 +198,7 @@ def test_tracked_modes_equal_those_found_at_the_new_level():
 
 def test_modes_that_merge_at_the_prior_count_once():
     observed = [(bimodal_function(), ROWS)]
-    _, modes = track_modes(observed, find_modes(observed, initial_at(-2.0, 2.0), tempering=1.0), (1.0, 0.0))
+    _, modes = track_modes(observed, initial_at(-2.0, 2.0), levels=(1.0, 0.0))
     torch.testing.assert_close(modes.log_evidence[:, 0], torch.zeros(3).double(), rtol=0.0, atol=1e-6)
     assert (modes.log_evidence[:, 1] == -torch.inf).all()
 

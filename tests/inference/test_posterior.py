@@ -199,7 +199,7 @@ def test_predictive_moments_match_simulated_rows(generator):
         torch.cat([candidates.std, posterior.modes.std[0]]),
     )
     which = torch.multinomial(weights, n_rows, replacement=True, generator=generator)
-    at = function.linearise(centers[which] + stds[which] * normal((n_rows, 2), generator))
+    at = function.linearise(centers[which] + stds[which] * normal((n_rows, 2), generator)).moments
     rows = at.mean + at.variance.sqrt() * normal((n_rows, 3), generator)
     assert_mean(rows, mean[0])
     deviations = (rows - mean[0]).square()

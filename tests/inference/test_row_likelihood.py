@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,14 +7,18 @@ import torch
 from scipy import stats
 from scipy.stats import norm
 
-from mvlvm.inference.view_function import (
+from mvlvm import row_blocks
+from mvlvm.inference.row_likelihood import (
+    RowLikelihood,
     pairwise_log_likelihood,
     pairwise_row_log_density,
     row_log_density,
     row_log_likelihood,
 )
+from mvlvm.inference.view_function import ViewFunction
 from mvlvm.likelihoods import Categorical
 from mvlvm.models.weight_posterior import Prediction
+from tests.inference.observed_views import draw_function
 from tests.likelihoods.cases import CLASSES, ENTRYWISE, NOISE_VARIANCE, Case, M, N, softmax_log_density
 from tests.mixtures import normal, uniform
 
@@ -147,3 +152,74 @@ def test_nan_predictions_are_not_treated_as_missing_entries(density, generator):
     Y, (mean, variance) = normal((N_ROWS, N_COLUMNS), generator), predictions(N_ROWS, generator)
     mean[3, 2] = torch.nan
     assert density(Y, mean, variance)[3].isnan().any()
+
+
+# With five points and two mixture components there are 20 features: views that are narrower and wider than that.
+OBSERVED_WIDTHS = {"narrow": 3, "wide": 31}
+
+
+def single_draw(M, generator):
+    function = draw_function(2, M, generator, certain=False)
+    return ViewFunction(function.posteriors[:1], function.likelihood)
+
+
+def observed_view(M, generator):
+    """Return a view of one spectral draw: complete rows, a row with some missing entries, and one without entries."""
+    Y = normal((N_ROWS, M), generator)
+    Y[1, 0], Y[3] = torch.nan, torch.nan
+    return single_draw(M, generator), Y
+
+
+def reference_value(observed, X, rows):
+    """Return the log likelihood from the densities of all entries."""
+    total = np.zeros(len(X))
+    for function, Y in observed:
+        mean, variance = (part.numpy() for part in function.linearise(X).moments)
+        std = np.sqrt(variance + function.likelihood.noise_variance.item())
+        total += np.nansum(norm.logpdf(Y[rows].numpy(), mean, std), axis=1)
+    return total
+
+
+@pytest.mark.parametrize("numbers", [2_000_000, 100], ids=["one block", "many blocks"])
+@pytest.mark.parametrize("widths", [("narrow",), ("wide",), ("narrow", "wide")], ids="+".join)
+def test_likelihood_of_rows_is_that_of_their_entries_with_its_gradient(widths, numbers, generator, monkeypatch):
+    monkeypatch.setattr(row_blocks, "NUMBERS_PER_BLOCK", numbers)
+    observed = [observed_view(OBSERVED_WIDTHS[width], generator) for width in widths]
+    rows = torch.tensor([0, 1, 1, 2, 3, 6, 0])  # rows may have several latents, and need not have any
+    X, step = normal((len(rows), 2), generator), 1e-5
+    value, gradient, neg_hessian = RowLikelihood(observed)(X, rows)
+    np.testing.assert_allclose(value.numpy(), reference_value(observed, X, rows), rtol=1e-11, atol=1e-11)
+    for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
+        ahead, behind = (reference_value(observed, X + sign * step * direction, rows) for sign in (1, -1))
+        np.testing.assert_allclose(gradient[:, d].numpy(), (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-6)
+    # the Gauss-Newton approximation: J' J over the predictive variances of the observed entries
+    expected = torch.zeros_like(neg_hessian)
+    for function, Y in observed:
+        around = function.linearise(X)
+        precision = 1 / (around.moments.variance + function.likelihood.noise_variance)
+        weighted = around.mean_jacobian() * precision.masked_fill(Y[rows].isnan(), 0.0)[:, None]
+        expected += weighted @ around.mean_jacobian().transpose(1, 2)
+    torch.testing.assert_close(neg_hessian, expected.detach(), rtol=1e-10, atol=1e-10)
+    no_entries = (rows == 3).nonzero()
+    assert (value[no_entries] == 0).all()
+    assert (neg_hessian[no_entries] == 0).all()
+
+
+def test_columns_with_different_variances_are_not_treated_as_one(generator):
+    function, Y = single_draw(3, generator), normal((N_ROWS, 3), generator)
+    (posterior,) = function.posteriors
+    factors = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64)
+    function = ViewFunction((replace(posterior, inflation=factors),), function.likelihood)
+    X, rows = normal((N_ROWS, 2), generator), torch.arange(N_ROWS)
+    value = RowLikelihood([(function, Y)])(X, rows).value
+    np.testing.assert_allclose(value.numpy(), reference_value([(function, Y)], X, rows), rtol=1e-11)
+
+
+def test_jacobians_in_float32_leave_values_in_float64(generator):
+    observed = [observed_view(M, generator) for M in OBSERVED_WIDTHS.values()]
+    X, rows = normal((N_ROWS, 2), generator), torch.arange(N_ROWS)
+    exact, rounded = (RowLikelihood(observed, dtype)(X, rows) for dtype in (torch.float64, torch.float32))
+    assert torch.equal(exact.value, rounded.value)
+    for part, expected in zip(rounded[1:], exact[1:], strict=True):
+        assert part.dtype == torch.float64
+        torch.testing.assert_close(part, expected, rtol=0.0, atol=1e-5 * expected.abs().max().item())

@@ -49,7 +49,7 @@ def expected_moments(function, x):
 
 
 def test_spectral_draws_are_combined_by_the_law_of_total_variance(function, X):
-    mean, variance, _, _ = function.linearise(X)
+    mean, variance = function.linearise(X).moments
     for n, x in enumerate(X):
         expected_mean, expected_variance = expected_moments(function, x)
         np.testing.assert_allclose(mean[n].numpy(), expected_mean, rtol=1e-10, atol=1e-12)
@@ -68,27 +68,40 @@ def test_predictions_are_combined_by_the_law_of_total_variance(function, X, gene
 
 
 def test_function_of_one_spectral_draw_equals_its_posterior(function, X):
-    part, combined = function.posteriors[0].linearise(X), function.first_draw().linearise(X)
+    posterior = function.posteriors[0]
+    part, combined = posterior.moments(posterior.features(X)), function.first_draw().linearise(X).moments
     # squares of the mean are added and subtracted
     for values, expected in zip(combined, part, strict=True):
         torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_linearisation_equals_the_prediction_at_zero_variance(function, X):
-    at, predicted = function.linearise(X), function.predict(X, torch.zeros_like(X), [X])
+def test_moments_at_certain_latents_equal_the_prediction_at_zero_variance(function, X):
+    at, predicted = function.linearise(X).moments, function.predict(X, torch.zeros_like(X), [X])
     torch.testing.assert_close(at.mean, predicted.mean, rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(at.variance, predicted.variance, rtol=1e-12, atol=0.0)
 
 
-def test_jacobians_match_finite_differences(function, X):
+@pytest.mark.parametrize("n_draws", [1, N_SPECTRAL_DRAWS])
+def test_derivatives_match_finite_differences(n_draws, function, X, generator):
+    function = replace(function, posteriors=function.posteriors[:n_draws])
     step, around = 1e-5, function.linearise(X)
+    of_mean, of_variance = normal((4, M), generator), normal((4, M), generator)
+    jacobian, gradient = around.mean_jacobian(), around.gradient(of_mean, of_variance)
     for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
-        ahead, behind = (function.linearise(X + sign * step * direction) for sign in (1, -1))
-        for jacobian, one, other in (
-            (around.jacobian, ahead.mean, behind.mean),
-            (around.variance_jacobian, ahead.variance, behind.variance),
-        ):
-            torch.testing.assert_close(jacobian[d], (one - other) / (2 * step), rtol=1e-6, atol=1e-8)
+        ahead, behind = (function.linearise(X + sign * step * direction).moments for sign in (1, -1))
+        mean, variance = ((one - other) / (2 * step) for one, other in zip(ahead, behind, strict=True))
+        torch.testing.assert_close(jacobian[:, d], mean, rtol=1e-6, atol=1e-8)
+        expected = (of_mean * mean + of_variance * variance).sum(dim=1)
+        torch.testing.assert_close(gradient[:, d], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_jacobians_in_float32_change_nothing_else(function, X):
+    exact, rounded = function.linearise(X), function.linearise(X, torch.float32)
+    for values, expected in zip(rounded.moments, exact.moments, strict=True):
+        assert torch.equal(values, expected)
+    assert rounded.mean_jacobian().dtype == torch.float32
+    scale = exact.mean_jacobian().abs().max().item()
+    torch.testing.assert_close(rounded.mean_jacobian().double(), exact.mean_jacobian(), rtol=0.0, atol=1e-5 * scale)
 
 
 def test_relevance_is_the_normalised_squared_jacobian_times_variance(function, generator):
@@ -96,7 +109,7 @@ def test_relevance_is_the_normalised_squared_jacobian_times_variance(function, g
     strength = np.zeros(D)
     for d, direction in enumerate(torch.eye(D, dtype=torch.float64)):
         for posterior in function.posteriors:
-            ahead, behind = (posterior.linearise(X + sign * step * direction).mean.numpy() for sign in (1, -1))
+            ahead, behind = (posterior.mean_at(X + sign * step * direction, 0 * X).numpy() for sign in (1, -1))
             strength[d] += (((ahead - behind) / (2 * step)) ** 2).sum()
         strength[d] *= np.var(X[:, d].numpy(), ddof=1)
     np.testing.assert_allclose(function.relevance(X).numpy(), strength / strength.sum(), rtol=1e-6)
@@ -112,11 +125,11 @@ def test_unused_dimension_has_zero_relevance(function, generator):
 
 def test_drawn_rows_have_the_moments_of_the_prediction(function, X, generator):
     draws = torch.stack([function.sample(X, generator) for _ in range(2000)])
-    mean, variance, _, _ = function.linearise(X)
+    mean, variance = function.linearise(X).moments
     assert_mean(draws, mean)
     assert_mean((draws - mean).square(), variance + NOISE_VARIANCE)
     # a row uses one spectral draw: its entries covary like the means of the draws; weights and noise are independent
-    means = torch.stack([posterior.linearise(X).mean for posterior in function.posteriors]) - mean
+    means = torch.stack([posterior.moments(posterior.features(X)).mean for posterior in function.posteriors]) - mean
     assert_mean((draws - mean)[..., 0] * (draws - mean)[..., 1], (means[..., 0] * means[..., 1]).mean(dim=0))
 
 
@@ -127,8 +140,10 @@ def test_double_converts_features_and_keeps_weights(generator):
         assert posterior.features(X).dtype == torch.float64
     for n, x in enumerate(X):
         expected_mean, expected_variance = expected_moments(doubled, x)
-        np.testing.assert_allclose(doubled.linearise(X).mean[n].numpy(), expected_mean, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(doubled.linearise(X).variance[n].numpy(), expected_variance, rtol=1e-10, atol=0.0)
+        np.testing.assert_allclose(doubled.linearise(X).moments.mean[n].numpy(), expected_mean, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            doubled.linearise(X).moments.variance[n].numpy(), expected_variance, rtol=1e-10, atol=0.0
+        )
     for one, other in zip(function.posteriors, doubled.posteriors, strict=True):
         assert torch.equal(one.mean, other.mean)
         assert torch.equal(one.features.points.w1.double(), other.features.points.w1)

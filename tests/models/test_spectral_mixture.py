@@ -91,7 +91,7 @@ def test_expectation_is_the_mean_of_the_features_over_latents(generator):
 def test_jacobian_matches_automatic_differentiation(generator):
     density, X = random_mixture(2, 2, generator), normal((5, 2), generator)
     features = FeatureMap(draw_points(density, 6, generator), density.alpha)
-    expected = torch.autograd.functional.jacobian(lambda Z: features(Z).sum(dim=0), X).permute(2, 1, 0)
+    expected = torch.autograd.functional.jacobian(lambda Z: features(Z).sum(dim=0), X).permute(1, 2, 0)
     Phi, jacobian = features.with_jacobian(X)
     torch.testing.assert_close(Phi, features(X), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(jacobian, expected, rtol=1e-12, atol=1e-12)

@@ -75,7 +75,7 @@ def test_jacobian_matches_autograd(D, generator):
     expected = torch.autograd.functional.jacobian(lambda Z: random_features(Z, points, density.alpha).sum(dim=0), X)
     Phi, jacobian = features_and_jacobian(X, points, density.alpha)
     torch.testing.assert_close(Phi, random_features(X, points, density.alpha), rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(jacobian, expected.permute(2, 1, 0), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(jacobian, expected.permute(1, 2, 0), rtol=1e-12, atol=1e-12)
 
 
 def test_jacobian_matches_finite_differences(generator):
@@ -86,7 +86,7 @@ def test_jacobian_matches_finite_differences(generator):
     for d, direction in enumerate(torch.eye(2, dtype=torch.float64)):
         ahead, behind = (random_features(X + sign * step * direction, points, density.alpha) for sign in (1, -1))
         # the third derivative is below 300, so the error of the differences is below 300 step^2 / 6 = 5e-9
-        torch.testing.assert_close(jacobian[d], (ahead - behind) / (2 * step), rtol=0.0, atol=1e-8)
+        torch.testing.assert_close(jacobian[:, d], (ahead - behind) / (2 * step), rtol=0.0, atol=1e-8)
 
 
 def sorted_columns(Phi):

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import ObservedRows, find_modes
+from mvlvm.inference.laplace import find_modes
 from mvlvm.inference.posterior import (
     N_INITIAL_LATENTS,
     candidate_log_likelihood,
@@ -18,6 +18,7 @@ from mvlvm.inference.posterior import (
     posterior_predictive,
 )
 from mvlvm.inference.predictor import Predictor
+from mvlvm.inference.row_likelihood import ObservedRows
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.models.weight_posterior import Prediction
 from mvlvm.row_blocks import row_blocks, row_sum

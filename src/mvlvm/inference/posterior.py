@@ -21,8 +21,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import Modes, ObservedRows, find_modes
-from mvlvm.inference.view_function import ViewEntries, ViewFunction, pairwise_log_likelihood
+from mvlvm.inference.laplace import Modes, find_modes
+from mvlvm.inference.row_likelihood import ObservedRows, pairwise_log_likelihood
+from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.weight_posterior import Prediction
 
@@ -104,7 +105,7 @@ class MixturePosterior:
     mode_weight: Float[Tensor, "N K"]
     log_evidence: Float[Tensor, " N"]
 
-    def select_rows(self, rows: Bool[Tensor, " N"]) -> "MixturePosterior":
+    def select_rows(self, rows: Bool[Tensor, " N"] | slice) -> "MixturePosterior":
         """Return the posterior of some rows."""
         modes = Modes(*(values[rows] for values in self.modes))
         return MixturePosterior(self.candidate_weight[rows], modes, self.mode_weight[rows], self.log_evidence[rows])
@@ -141,9 +142,11 @@ def candidate_log_likelihood(
     observed: Sequence[ObservedRows], at_candidates: Sequence[Prediction]
 ) -> Float[Tensor, "N A"]:
     """Return the log likelihood of every row at every candidate, summed over views, (N, A)."""
-    pairs = zip(observed, at_candidates, strict=True)
-    parts = [pairwise_log_likelihood(function.likelihood, Y, predicted) for (function, Y), predicted in pairs]
-    return torch.stack(parts).sum(dim=0)
+    total = at_candidates[0].mean.new_zeros((len(observed[0][1]), len(at_candidates[0].mean)))
+    for (function, Y), predicted in zip(observed, at_candidates, strict=True):
+        rows = (~torch.isnan(Y).all(dim=1)).nonzero().squeeze(1)  # rows without this view are skipped
+        total.index_add_(0, rows, pairwise_log_likelihood(function.likelihood, Y[rows], predicted))
+    return total
 
 
 def initial_latents(log_likelihood: Float[Tensor, "N A"], candidates: CandidateLatents) -> Float[Tensor, "N S D"]:
@@ -179,9 +182,9 @@ def posterior_predictive(
     mean = posterior.candidate_weight @ at_candidates.mean
     second = posterior.candidate_weight @ (at_candidates.mean.square() + at_candidates.variance)
     for k in range(posterior.mode_weight.shape[1]):
-        center, std = posterior.modes.mean[:, k], posterior.modes.std[:, k]
+        rows = posterior.mode_weight[:, k].nonzero().squeeze(1)  # duplicates of better modes have no weight
+        weight, center, std = (values[rows, k] for values in (posterior.mode_weight, *posterior.modes[:2]))
         at_mode = view.predict(center, std, [center + std * e for e in eps])
-        weight = posterior.mode_weight[:, k, None]
-        mean = mean + weight * at_mode.mean
-        second = second + weight * (at_mode.mean.square() + at_mode.variance)
+        mean.index_add_(0, rows, weight[:, None] * at_mode.mean)
+        second.index_add_(0, rows, weight[:, None] * (at_mode.mean.square() + at_mode.variance))
     return Prediction(mean, (second - mean.square()).clamp_min(0))

@@ -14,13 +14,15 @@ contain little information, the scores of a view are averaged with the mean over
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import find_modes, track_modes
+from mvlvm.inference.laplace import track_modes
 from mvlvm.inference.posterior import (
+    MixturePosterior,
     antithetic_normals,
     candidate_latents,
     candidate_log_likelihood,
@@ -29,6 +31,7 @@ from mvlvm.inference.posterior import (
     mix,
     posterior_predictive,
 )
+from mvlvm.inference.row_likelihood import ObservedRows
 from mvlvm.inference.view_function import ViewFunction, select_columns
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.data import EntriesBySample, ViewData
@@ -48,8 +51,6 @@ _ROWS_PER_FOLD = 40
 _N_LATENT_DRAWS = 4
 # Of more rows, random subsets are used: to infer the weights of a fold, and as candidate latents of held-out rows.
 MAX_FOLD_ROWS, MAX_FOLD_CANDIDATES = 4000, 1000
-# Modes need not have converged at the first level, because they are tracked from level to level.
-_N_FIRST_LEVEL_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,13 @@ def learn_tempering(
         if not all(view.observed[order[fold_of != k]].any() for view in entries):
             continue  # some view has no rows to infer its weights from
         fold = _Fold(model, entries, states, order[fold_of != k], generator)
-        for task in _held_out_tasks(entries, order[fold_of == k], generator):
-            # a categorical view has one entry per row, so that there is no half to hold out
-            count = model.feature_views[task.target].likelihood.count_entries(task.truth)
-            if count:
-                densities[task.kind, task.target] += fold.log_densities(task)
-                n_entries[task.kind, task.target] += count
+        tasks = list(_held_out_tasks(entries, order[fold_of == k], generator))
+        counts = [model.feature_views[task.target].likelihood.count_entries(task.truth) for task in tasks]
+        # a categorical view has one entry per row, so that there is no half to hold out
+        counted = [(task, count) for task, count in zip(tasks, counts, strict=True) if count]
+        for (task, count), of_levels in zip(counted, fold.log_densities([task for task, _ in counted]), strict=True):
+            densities[task.kind, task.target] += of_levels
+            n_entries[task.kind, task.target] += count
     levels = (_choose_levels(*kind) for kind in zip(densities, n_entries, strict=True))
     return tuple(Tempering(*pair) for pair in zip(*levels, strict=True))
 
@@ -173,26 +175,47 @@ class _Fold:
         self.at_candidates = [self.candidates.predict(function) for function in self.functions]
         self.eps = antithetic_normals((_N_LATENT_DRAWS, latent.mean.shape[1]), latent.mean, generator)
 
-    def log_densities(self, task: _HeldOutTask) -> Float[Tensor, " L"]:
-        """Return the log density of the held-out entries, summed, for every level and for the prior, (L,)."""
-        levels, observed, at_candidates = (*LEVELS, _PRIOR_LEVEL), [], []
-        for v, Y in task.observed.items():
-            columns = ~task.held_out if v == task.target else torch.ones_like(Y[0], dtype=torch.bool)
-            function, predicted, Y = self._select_columns(v, columns, Y)
-            observed.append((function, Y))
-            at_candidates.append(predicted)
+    def log_densities(self, tasks: Sequence[_HeldOutTask]) -> Iterator[Float[Tensor, " L"]]:
+        """Yield the log density of a task's held-out entries, summed, for every level and for the prior, (L,)."""
+        if not tasks:
+            return
+        levels = (*LEVELS, _PRIOR_LEVEL)
+        posteriors = self._posteriors(tasks, levels)
+        for task, rows in zip(tasks, _consecutive_slices(tasks), strict=True):
+            posterior = concatenate_posteriors(at_level.select_rows(rows) for at_level in posteriors)
+            function, predicted, truth = self._select_columns(task.target, task.held_out, task.truth)
+            prediction = posterior_predictive(posterior, function, predicted, self.eps)
+            density = function.likelihood.log_predictive_density(truth.repeat(len(levels), 1), *prediction)
+            yield density.reshape(len(levels), -1).sum(dim=1).cpu()
+
+    def _posteriors(self, tasks: Sequence[_HeldOutTask], levels: Sequence[float]) -> list[MixturePosterior]:
+        """Return the posterior of the rows of all tasks at every level; one batch of rows is faster than many."""
+        observed, at_candidates = zip(*self._observed_rows(tasks), strict=True)
         log_likelihood = candidate_log_likelihood(observed, at_candidates)
-        initial = initial_latents(log_likelihood, self.candidates)
-        modes = find_modes(observed, initial, tempering=LEVELS[0], n_steps=_N_FIRST_LEVEL_STEPS)
-        tracked = zip(levels, track_modes(observed, modes, levels), strict=True)
-        log_prior = self.candidates.log_prior
-        posterior = concatenate_posteriors(
-            mix(log_likelihood, at_level, log_prior, tempering=level) for level, at_level in tracked
-        )
-        function, predicted, truth = self._select_columns(task.target, task.held_out, task.truth)
-        prediction = posterior_predictive(posterior, function, predicted, self.eps)
-        density = function.likelihood.log_predictive_density(truth.repeat(len(levels), 1), *prediction)
-        return density.reshape(len(levels), -1).sum(dim=1).cpu()
+        tracked = track_modes(observed, initial_latents(log_likelihood, self.candidates), levels=levels)
+        return [
+            mix(log_likelihood, modes, self.candidates.log_prior, tempering=level)
+            for level, modes in zip(levels, tracked, strict=True)
+        ]
+
+    def _observed_rows(self, tasks: Sequence[_HeldOutTask]) -> Iterator[tuple[ObservedRows, Prediction]]:
+        """Yield the observed entries of the rows of all tasks, with the predictions of their columns at the candidates.
+
+        Views come once with all columns, and once for every task with some of its columns only.
+        """
+        rows_of = _consecutive_slices(tasks)
+        for v, function in enumerate(self.functions):
+            n_rows, n_columns = rows_of[-1].stop, function.posteriors[0].mean.shape[1]
+            complete = function.posteriors[0].mean.new_full((n_rows, n_columns), torch.nan)
+            for task, rows in zip(tasks, rows_of, strict=True):
+                if v == task.target and v in task.observed and isinstance(function.likelihood, Gaussian):
+                    some, predicted, Y = self._select_columns(v, ~task.held_out, task.observed[v])
+                    padded = complete.new_full((n_rows, Y.shape[1]), torch.nan)
+                    padded[rows] = Y.to(padded)
+                    yield (some, padded), predicted
+                elif v in task.observed:
+                    complete[rows] = task.observed[v].to(complete)
+            yield (function, complete), self.at_candidates[v]
 
     def _select_columns(
         self, v: int, columns: Bool[Tensor, " M"], Y: Float[Tensor, "n M"]
@@ -203,6 +226,12 @@ class _Fold:
             return function, predicted, Y
         at_candidates = Prediction(*(values[:, columns] for values in predicted))
         return select_columns(function, columns), at_candidates, Y[:, columns]
+
+
+def _consecutive_slices(tasks: Sequence[_HeldOutTask]) -> list[slice]:
+    """Return the rows of every task when those of all tasks follow each other."""
+    stops = list(accumulate(len(task.truth) for task in tasks))
+    return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
 
 
 def _held_out_tasks(

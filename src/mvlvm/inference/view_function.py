@@ -1,29 +1,18 @@
-r"""The fitted function of a view: its predictions, and the log likelihood of rows under them.
+"""The fitted function of a view: its predictions and their derivatives with respect to the latents.
 
 A `ViewFunction` averages the posteriors of the weights over several draws of spectral points and adds the likelihood.
-
-**Log likelihood of rows**, over their observed entries, given the mean and variance of a view's function. A Gaussian
-view has the predictive density of y itself,
-
-$$ \log p(y) = -\tfrac12 \sum_{m\ \mathrm{observed}} \Big( \frac{(y_m - f_m)^2}{v_m} + \log 2\pi v_m \Big) $$
-
-with the noise variance included in v. All other views use the expected log density, the same lower bound as in
-training. For most likelihoods it is linear in y, so that all pairs of rows and candidate latents are matrix products.
 """
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.models.weight_posterior import AbstractWeightPosterior, Linearisation, Prediction
+from mvlvm.models.weight_posterior import AbstractWeightPosterior, Prediction
 from mvlvm.row_blocks import row_blocks, row_sum
 
 
@@ -49,27 +38,22 @@ class ViewFunction:
             std: their standard deviations.
             draws: draws of the latents, for the variance.
         """
-        center, second, n = self._mean_at(mean, std), 0.0, len(self.posteriors)
-        for posterior in self.posteriors:  # law of total variance
-            part = posterior.predict(mean, std, draws)
-            second = second + (part.variance + part.mean.square()) / n
-        return Prediction(center, (second - center.square()).clamp_min(0))
-
-    def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
-        """Linearise the function around latents without uncertainty."""
         if len(self.posteriors) == 1:
-            return self.posteriors[0].linearise(X)
-        N, D, M, n = *X.shape, self.posteriors[0].mean.shape[1], len(self.posteriors)
-        mean, second = (X.new_zeros((N, M), dtype=torch.float64) for _ in range(2))
-        jacobian, second_jacobian = (X.new_zeros((D, N, M), dtype=torch.float64) for _ in range(2))
-        for posterior in self.posteriors:  # in place, because these arrays are large
-            part = posterior.linearise(X)
-            mean.add_(part.mean, alpha=1 / n)
-            jacobian.add_(part.jacobian, alpha=1 / n)
-            second.add_(part.variance, alpha=1 / n).addcmul_(part.mean, part.mean, value=1 / n)
-            second_jacobian.add_(part.variance_jacobian, alpha=1 / n).addcmul_(part.mean, part.jacobian, value=2 / n)
-        variance = second.addcmul_(mean, mean, value=-1).clamp_min_(0)
-        return Linearisation(mean, variance, jacobian, second_jacobian.addcmul_(mean, jacobian, value=-2))
+            return self.posteriors[0].predict(mean, std, draws)
+        center = self._mean_at(mean, std)
+        variance = torch.zeros_like(center)
+        for posterior in self.posteriors:  # law of total variance, in place because these arrays are large
+            part = posterior.predict(mean, std, draws)
+            deviation = part.mean.sub_(center)
+            variance.add_(part.variance.addcmul_(deviation, deviation), alpha=1 / len(self.posteriors))
+        return Prediction(center, variance)
+
+    def linearise(self, X: Float[Tensor, "N D"], jacobian_dtype: torch.dtype = torch.float64) -> "Linearisation":
+        """Linearise the function around latents without uncertainty."""
+        features = (posterior.features.with_jacobian(X, jacobian_dtype) for posterior in self.posteriors)
+        Phis, jacobians = zip(*((Phi.double(), jacobian) for Phi, jacobian in features), strict=True)
+        parts = [posterior.moments(Phi) for posterior, Phi in zip(self.posteriors, Phis, strict=True)]
+        return Linearisation(self.posteriors, Phis, jacobians, parts, _mixture_moments(parts))
 
     def sample(self, X: Float[Tensor, "N D"], generator: torch.Generator) -> Float[Tensor, "N M"]:
         """Draw rows at latents, (N, M); each row uses the function of one random spectral draw."""
@@ -126,6 +110,60 @@ class ViewFunction:
         return Phi.double() @ torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
 
 
+def _mixture_moments(parts: Sequence[Prediction]) -> Prediction:
+    """Return mean and variance of an equal mixture, by the law of total variance."""
+    if len(parts) == 1:
+        return parts[0]
+    mean = sum(part.mean for part in parts[1:]) + parts[0].mean
+    mean = mean / len(parts)
+    variance = torch.zeros_like(mean)
+    for part in parts:
+        variance.add_(part.variance, alpha=1 / len(parts))
+        difference = part.mean - mean
+        variance.addcmul_(difference, difference, value=1 / len(parts))
+    return Prediction(mean, variance)
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """A view's function and its derivatives at some latents.
+
+    Attributes:
+        posteriors: the posteriors of the weights.
+        Phis: the features of each.
+        jacobians: the derivatives of the features with respect to the latents.
+        parts: the moments of the function for each posterior.
+        moments: the mean and variance of the function.
+    """
+
+    posteriors: Sequence[AbstractWeightPosterior]
+    Phis: Sequence[Float[Tensor, "N F"]]
+    jacobians: Sequence[Float[Tensor, "N D F"]]
+    parts: Sequence[Prediction]
+    moments: Prediction
+
+    def mean_jacobian(self) -> Float[Tensor, "N D M"]:
+        """Return the derivatives of the mean with respect to the latents, all draws in a single matrix product."""
+        if len(self.posteriors) == 1:
+            return self.jacobians[0] @ self.posteriors[0].mean.to(self.jacobians[0])
+        weights = torch.cat([posterior.mean for posterior in self.posteriors]) / len(self.posteriors)
+        return torch.cat(list(self.jacobians), dim=2) @ weights.to(self.jacobians[0])
+
+    def gradient(self, of_mean: Float[Tensor, "N M"], of_variance: Float[Tensor, "N M"]) -> Float[Tensor, "N D"]:
+        """Return the gradient with respect to the latents by the chain rule.
+
+        Args:
+            of_mean: the gradient with respect to the mean.
+            of_variance: the gradient with respect to the variance.
+        """
+        total = torch.zeros_like(self.jacobians[0][:, :, 0])
+        for posterior, Phi, jacobian, part in zip(self.posteriors, self.Phis, self.jacobians, self.parts, strict=True):
+            of_part = Prediction(of_mean + 2 * of_variance * (part.mean - self.moments.mean), of_variance)
+            of_features = posterior.moments_gradient(Phi, of_part)
+            total += (jacobian * of_features.to(jacobian)[:, None]).sum(dim=2) / len(self.posteriors)
+        return total
+
+
 def prediction_blocks(function: ViewFunction, n_rows: int) -> list[slice]:
     """Split rows into blocks for predictions of a view."""
     return row_blocks(n_rows, max(function.posteriors[0].mean.shape))
@@ -157,74 +195,3 @@ class ViewEntries:
         """Return mean and variance of entries at Gaussian latents, each (N, M); see `ViewFunction.predict`."""
         predicted = self.function.predict(mean, std, draws)
         return Prediction(*self.function.likelihood.respond(*predicted, include_noise=self.include_noise))
-
-
-def row_log_density(
-    Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
-) -> Float[Tensor, " N"]:
-    """Return the Gaussian log density of every row under its own prediction, (N,).
-
-    Args:
-        Y: the rows; NaN marks missing entries.
-        mean: the predicted means f.
-        variance: the predicted variances v.
-    """
-    terms = (Y - mean).square() / variance + (2 * math.pi * variance).log()
-    return -0.5 * terms.masked_fill(torch.isnan(Y), 0.0).sum(dim=1)
-
-
-def pairwise_row_log_density(
-    Y: Float[Tensor, "N M"], mean: Float[Tensor, "A M"], variance: Float[Tensor, "A M"]
-) -> Float[Tensor, "N A"]:
-    """Return the Gaussian log density of N rows under each of A predictions, (N, A), by matrix products."""
-    observed, filled = (~torch.isnan(Y)).to(mean), Y.nan_to_num(nan=0.0).to(mean)
-    squares = filled.square() @ (1 / variance).T - 2 * filled @ (mean / variance).T
-    return -0.5 * (squares + observed @ (mean.square() / variance + (2 * math.pi * variance).log()).T)
-
-
-class RowLogLikelihood(NamedTuple):
-    """The log likelihood of every row, with derivatives with respect to the mean and variance of f.
-
-    Attributes:
-        value: the sum over the observed entries of a row.
-        grad_mean: the gradient with respect to the mean of f.
-        grad_variance: the gradient with respect to the variance of f.
-        neg_hessian: the negative second derivative with respect to the mean of f, clamped at zero.
-    """
-
-    value: Float[Tensor, " N"]
-    grad_mean: Float[Tensor, "N M"]
-    grad_variance: Float[Tensor, "N M"]
-    neg_hessian: Float[Tensor, "N M"]
-
-
-def row_log_likelihood(
-    likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction
-) -> RowLogLikelihood:
-    """Return the log likelihood of every row under its own prediction, with derivatives; NaN marks missing entries."""
-    if isinstance(likelihood, Gaussian):
-        return _gaussian_row_log_likelihood(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
-    with torch.enable_grad():
-        mean, variance = (values.detach().requires_grad_() for values in predicted)
-        value = likelihood.expected_log_density(Y, mean, variance)
-        grad_mean, grad_variance = torch.autograd.grad(value.sum(), (mean, variance))
-    # d/dv E[log p] = E[(log p)''] / 2 under N(m, v), and d^2/dm^2 E[log p] = E[(log p)'']
-    return RowLogLikelihood(value.detach().sum(dim=1), grad_mean, grad_variance, (-2 * grad_variance).clamp_min(0))
-
-
-def pairwise_log_likelihood(
-    likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction
-) -> Float[Tensor, "N A"]:
-    """Return the log likelihood of N rows under each of A predictions, (N, A)."""
-    if isinstance(likelihood, Gaussian):
-        return pairwise_row_log_density(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
-    return likelihood.pairwise_expected_log_density(Y, *predicted)
-
-
-def _gaussian_row_log_likelihood(
-    Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
-) -> RowLogLikelihood:
-    precision = (1 / variance).masked_fill(torch.isnan(Y), 0.0)
-    residual = Y.nan_to_num(nan=0.0) - mean
-    grad_variance = 0.5 * precision * (residual.square() / variance - 1)
-    return RowLogLikelihood(row_log_density(Y, mean, variance), precision * residual, grad_variance, precision)

@@ -57,9 +57,11 @@ class FeatureMap:
         """Return the expected features of normally distributed latents."""
         return self._with_last(expected_features(mean, std, self.points, self.alpha), self.constant)
 
-    def with_jacobian(self, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
-        """Return the features of latents and their Jacobian with respect to the latents."""
-        Phi, jacobian = features_and_jacobian(X, self.points, self.alpha)
+    def with_jacobian(
+        self, X: Float[Tensor, "N D"], dtype: torch.dtype | None = None
+    ) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N D F"]]:
+        """Return the features of latents and their Jacobian with respect to the latents, by default in their dtype."""
+        Phi, jacobian = features_and_jacobian(X, self.points, self.alpha, dtype)
         return self._with_last(Phi, self.constant), self._with_last(jacobian, 0.0)
 
     def double(self) -> "FeatureMap":

@@ -47,15 +47,6 @@ class Prediction(NamedTuple):
     variance: Float[Tensor, "N M"]
 
 
-class Linearisation(NamedTuple):
-    """The mean and variance of a function at some latents, and the Jacobians of both."""
-
-    mean: Float[Tensor, "N M"]
-    variance: Float[Tensor, "N M"]
-    jacobian: Float[Tensor, "D N M"]
-    variance_jacobian: Float[Tensor, "D N M"]
-
-
 @dataclass(frozen=True)
 class AbstractWeightPosterior(ABC):
     r"""The posterior of a view for one draw of spectral points: $f = \Phi w$ with $w_m \sim N(B_m, \Sigma_m)$.
@@ -73,8 +64,8 @@ class AbstractWeightPosterior(ABC):
         """Return phi' Sigma_m phi, (N, M)."""
 
     @abstractmethod
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        """Return the derivatives of phi' Sigma_m phi with respect to the latents, (D, N, M)."""
+    def _variance_gradient(self, Phi: Float[Tensor, "N F"], weight: Float[Tensor, "N M"]) -> Float[Tensor, "N F"]:
+        """Return the gradient of the weighted sum of phi' Sigma_m phi over columns with respect to phi, (N, F)."""
 
     @abstractmethod
     def _correlate(self, eps: Float[Tensor, "F M"]) -> Float[Tensor, "F M"]:
@@ -100,8 +91,9 @@ class AbstractWeightPosterior(ABC):
         variance = torch.zeros_like(center)
         for X in draws:
             Phi = self.features(X).double()
-            of_latent = (Phi @ self.mean - center).square()
-            variance = variance + (self._variance(Phi) + of_latent) / len(draws)
+            deviation = torch.addmm(center, Phi, self.mean, beta=-1)
+            variance.addcmul_(deviation, deviation, value=1 / len(draws))
+            variance.add_(self._variance(Phi), alpha=1 / len(draws))
         return Prediction(center, variance)
 
     def draw(self, generator: torch.Generator) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N M"]]:
@@ -113,18 +105,23 @@ class AbstractWeightPosterior(ABC):
     def squared_jacobian_norms(self, X: Float[Tensor, "N D"]) -> Float[Tensor, " D"]:
         r"""Return $\sum_{nm} (\partial f_{nm} / \partial x_{nd})^2$ for every d, (D,), without N x M arrays."""
         _, jacobian = self.features.with_jacobian(X)
-        F, M = self.mean.shape
+        jacobian, (F, M) = jacobian.double(), self.mean.shape
         if M < F:
-            return torch.stack([(partial.double() @ self.mean).square().sum() for partial in jacobian])
-        gram = self.mean @ self.mean.T
-        return torch.stack([((partial.double() @ gram) * partial).sum() for partial in jacobian])
+            return (jacobian @ self.mean).square().sum(dim=(0, 2))
+        return ((jacobian @ (self.mean @ self.mean.T)) * jacobian).sum(dim=(0, 2))
 
-    def linearise(self, X: Float[Tensor, "N D"]) -> Linearisation:
-        """Linearise the function around latents without uncertainty."""
-        Phi, jacobian = (features.double() for features in self.features.with_jacobian(X))
-        return Linearisation(
-            Phi @ self.mean, self._variance(Phi), jacobian @ self.mean, self._variance_jacobian(Phi, jacobian)
-        )
+    def moments(self, Phi: Float[Tensor, "N F"]) -> Prediction:
+        """Return the mean and variance of the function for given features."""
+        return Prediction(Phi @ self.mean, self._variance(Phi))
+
+    def moments_gradient(self, Phi: Float[Tensor, "N F"], weights: Prediction) -> Float[Tensor, "N F"]:
+        """Return the gradient of a weighted sum of the `moments` over columns with respect to the features.
+
+        Args:
+            Phi: the features.
+            weights: the weights of the means and of the variances.
+        """
+        return weights.mean @ self.mean.T + self._variance_gradient(Phi, weights.variance)
 
 
 @dataclass(frozen=True)
@@ -142,8 +139,8 @@ class WeightPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return ((Phi @ self.covariance) * Phi).sum(dim=1, keepdim=True) * self.inflation
 
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        return 2 * (jacobian * (Phi @ self.covariance)).sum(dim=2, keepdim=True) * self.inflation
+    def _variance_gradient(self, Phi: Float[Tensor, "N F"], weight: Float[Tensor, "N M"]) -> Float[Tensor, "N F"]:
+        return 2 * (weight @ self.inflation.to(weight))[:, None] * (Phi @ self.covariance)
 
     def select_columns(self, columns: Bool[Tensor, " M"]) -> "WeightPosterior":
         """Return the posterior of some columns."""
@@ -168,8 +165,8 @@ class ColumnPosterior(AbstractWeightPosterior):
     def _variance(self, Phi: Float[Tensor, "N F"]) -> Float[Tensor, "N M"]:
         return (Phi @ self.basis).square() @ self.spread
 
-    def _variance_jacobian(self, Phi: Float[Tensor, "N F"], jacobian: Float[Tensor, "D N F"]) -> Float[Tensor, "D N M"]:
-        return 2 * ((jacobian @ self.basis) * (Phi @ self.basis)) @ self.spread
+    def _variance_gradient(self, Phi: Float[Tensor, "N F"], weight: Float[Tensor, "N M"]) -> Float[Tensor, "N F"]:
+        return 2 * ((Phi @ self.basis) * (weight @ self.spread.T)) @ self.basis.T
 
     def select_columns(self, columns: Bool[Tensor, " M"]) -> "ColumnPosterior":
         """Return the posterior of some columns."""

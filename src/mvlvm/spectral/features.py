@@ -97,17 +97,28 @@ def expected_features(
     return 0.5 * (halves[0] + halves[1]) * amplitude(points, alpha).repeat(2)
 
 
+@torch.no_grad()
 def features_and_jacobian(
-    X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"]
-) -> tuple[Float[Tensor, "N F"], Float[Tensor, "D N F"]]:
-    r"""Return `random_features` (N x F) and their Jacobian $\partial \phi_f(x_n) / \partial x_{nd}$ (D x N x F)."""
+    X: Float[Tensor, "N D"], points: SpectralPoints, alpha: Float[Tensor, " Q"], dtype: torch.dtype | None = None
+) -> tuple[Float[Tensor, "N F"], Float[Tensor, "N D F"]]:
+    r"""Return `random_features` (N x F) and their Jacobian $\partial \phi_f(x_n) / \partial x_{nd}$ (N x D x F).
+
+    Neither is differentiable.
+
+    Args:
+        X: latents.
+        points: pairs of spectral points of each mixture component.
+        alpha: mixture weights.
+        dtype: of the Jacobian; by default that of the features.
+    """
     w1, w2 = (w.flatten(0, 1) for w in points)
     scale = 0.5 * amplitude(points, alpha)
     (cos1, sin1), (cos2, sin2) = ((torch.cos(X @ w.T) * scale, torch.sin(X @ w.T) * scale) for w in (w1, w2))
     Phi = torch.cat([cos1 + cos2, sin1 + sin2], dim=1)
-    jacobian = X.new_empty((X.shape[1], *Phi.shape))
-    for d, by_dimension in enumerate(jacobian):
-        cosines, sines = by_dimension.chunk(2, dim=1)
-        torch.mul(sin1, -w1[:, d], out=cosines).addcmul_(sin2, w2[:, d].expand_as(sin2), value=-1)
-        torch.mul(cos1, w1[:, d], out=sines).addcmul_(cos2, w2[:, d].expand_as(cos2))
+    jacobian = X.new_empty((*X.shape, Phi.shape[1]), dtype=dtype)
+    of_cosines, of_sines = jacobian.chunk(2, dim=2)
+    w1, w2 = w1.T.to(jacobian), w2.T.to(jacobian)
+    cos1, sin1, cos2, sin2 = (part.to(jacobian)[:, None] for part in (cos1, sin1, cos2, sin2))
+    torch.mul(sin1, -w1, out=of_cosines).addcmul_(sin2, w2, value=-1)
+    torch.mul(cos1, w1, out=of_sines).addcmul_(cos2, w2)
     return Phi, jacobian

@@ -17,7 +17,7 @@ from mvlvm.baselines.gp.trainable_kernels import AbstractTrainableKernel, Traina
 from mvlvm.baselines.training import as_float64_tensors, load_arrays, maximize, state_arrays
 from mvlvm.checks import check_integer, check_number
 from mvlvm.evidence.collapsed import exact_log_evidence
-from mvlvm.inference.view_function import pairwise_row_log_density, row_log_density
+from mvlvm.inference.row_likelihood import pairwise_row_log_density, row_log_density
 from mvlvm.init.pca import pca_init
 from mvlvm.linalg.cholesky import add_to_diagonal, factor
 from mvlvm.parameters import positive, raw_positive

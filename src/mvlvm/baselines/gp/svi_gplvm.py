@@ -16,7 +16,7 @@ from mvlvm.baselines.gp.sparse_gp import DeepGP, NoiseSampler, independent_noise
 from mvlvm.baselines.training import as_float64_tensors, draw_batch, load_arrays, maximize, state_arrays
 from mvlvm.checks import check_integer, check_number
 from mvlvm.evidence.elbo import latent_kl
-from mvlvm.inference.view_function import pairwise_row_log_density
+from mvlvm.inference.row_likelihood import pairwise_row_log_density
 from mvlvm.init.pca import pca_init
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.randomness import RandomStateLike, Stream, make_generator
