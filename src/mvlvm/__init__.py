@@ -20,6 +20,7 @@ from mvlvm.errors import (
     ViewWarning,
 )
 from mvlvm.estimators import MVARFLVM, NGMVLVM, to_mudata
+from mvlvm.io.model_files import read_model
 
 __all__ = [
     "MVARFLVM",
@@ -51,7 +52,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         FileNotFoundError: the file does not exist.
         ModelFileError: the file is not a saved model, is damaged, or has a newer format.
     """
-    return importlib.import_module(f"{__name__}.baselines").load(path)
+    file = read_model(path)
+    package = "baselines.storage" if file.header.get("kind") == "baseline" else "estimators"
+    return importlib.import_module(f"{__name__}.{package}").from_file(file)
 
 
 def __getattr__(name: str) -> ModuleType:

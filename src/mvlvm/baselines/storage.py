@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -10,12 +10,36 @@ from mvlvm import estimators
 from mvlvm.baselines.baseline_input import BaselineInput
 from mvlvm.baselines.registry import ENTRIES
 from mvlvm.errors import ModelFileError
-from mvlvm.estimators.serialization import DAMAGE, damaged, pack_layout, plain, read_file, unpack_layout, write_file
+from mvlvm.estimators.serialization import LayoutHeader, pack_layout, plain, unpack_layout
+from mvlvm.io.model_files import ModelFile, damage_reported, read_model, write_model
+from mvlvm.io.schema import check_arguments, check_type
 from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
 from mvlvm.views.scaling import Scaling
 
 KIND = "baseline"
 _PARTS = ("mean", "factor", "kept", "seen")
+
+
+class BaselineViewHeader(TypedDict):
+    """A view of a baseline."""
+
+    name: str
+    width: int
+    scale: Literal["view", "column"] | None
+    encoding: dict[str, Any]
+
+
+class BaselineHeader(TypedDict):
+    """A fitted baseline."""
+
+    format: str
+    format_version: int
+    library_version: str
+    kind: Literal["baseline"]
+    estimator: str
+    parameters: dict[str, Any]
+    layout: LayoutHeader
+    views: list[BaselineViewHeader]
 
 
 class SavedBaseline(NamedTuple):
@@ -49,16 +73,12 @@ def save(
     arrays = {f"state.{name}": np.asarray(array) for name, array in state.items()}
     for i, name in enumerate(validated.widths):
         arrays |= {f"view.{i}.{part}": vars(validated.scalings[name])[part] for part in _PARTS}
-    write_file(path, header, arrays)
-
-
-def is_baseline(header: Mapping[str, Any]) -> bool:
-    """Return whether the header belongs to a saved baseline."""
-    return header.get("kind") == KIND
+    write_model(path, header, arrays)
 
 
 def unpack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SavedBaseline:
     """Return the contents of a file, given its header and arrays."""
+    check_type(header, BaselineHeader, "header")
     views = {view["name"]: (i, view) for i, view in enumerate(header["views"])}
     scalings = {
         name: Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _PARTS}, scale=view["scale"])
@@ -88,16 +108,22 @@ def load(path: str | os.PathLike[str]) -> Any:
         FileNotFoundError: the file does not exist.
         ModelFileError: the file is not a saved model, is corrupt, or has a newer format.
     """
-    header, arrays = read_file(path)
-    if not is_baseline(header):
-        return estimators.load(path)
-    known = {entry.class_name: entry for entry in ENTRIES}
-    try:
-        saved = unpack(header, arrays)
-        if saved.estimator not in known:
-            raise ModelFileError(f"{path} holds a {saved.estimator}, which is unknown to this version.")
-        estimator = known[saved.estimator].estimator(**saved.parameters)
+    file = read_model(path)
+    return from_file(file) if file.header.get("kind") == KIND else estimators.from_file(file)
+
+
+def from_file(file: ModelFile) -> Any:
+    """Return the baseline that a file contains.
+
+    Raises:
+        ModelFileError: it is damaged, or contains a method that is unknown to this version.
+    """
+    with damage_reported(file.source):
+        saved = unpack(file.header, file.arrays)
+        entry = next((entry for entry in ENTRIES if entry.class_name == saved.estimator), None)
+        if entry is None:
+            raise ModelFileError(f"{file.source} holds a {saved.estimator}, which is unknown to this version.")
+        check_arguments(entry.estimator.__init__, saved.parameters, "parameters")
+        estimator = entry.estimator(**saved.parameters)
         estimator.restore(saved.validated, saved.state)
-    except DAMAGE as error:
-        raise damaged(path, error) from error
     return estimator

@@ -8,6 +8,8 @@ from mvlvm.estimators.base import AbstractMultiViewLVM, adopt
 from mvlvm.estimators.mv_arflvm import MVARFLVM
 from mvlvm.estimators.ng_mvlvm import NGMVLVM
 from mvlvm.estimators.to_mudata import to_mudata
+from mvlvm.io.model_files import ModelFile, damage_reported, read_model
+from mvlvm.io.schema import check_arguments
 
 __all__ = ["MVARFLVM", "NGMVLVM", "load", "to_mudata"]
 
@@ -24,14 +26,23 @@ def load(path: str | os.PathLike[str]) -> AbstractMultiViewLVM:
         FileNotFoundError: there is no such file.
         ModelFileError: it is not a saved model, is damaged, or has another format.
     """
-    saved = serialization.read(path)
-    if saved.estimator not in ESTIMATORS:
+    return from_file(read_model(path))
+
+
+def from_file(file: ModelFile) -> AbstractMultiViewLVM:
+    """Return the estimator that a file contains.
+
+    Raises:
+        ModelFileError: the file does not contain one of these estimators, or is damaged.
+    """
+    name = str(file.header.get("estimator"))
+    if name not in ESTIMATORS:
         raise ModelFileError(
-            f"{path} holds a {saved.estimator}, which is unknown to this version. Known are: {', '.join(ESTIMATORS)}."
+            f"{file.source} holds a {name!r:.50}, which is unknown to this version. Known are: {', '.join(ESTIMATORS)}."
         )
-    try:
-        estimator = ESTIMATORS[saved.estimator](**saved.parameters)
-        adopt(estimator, saved.fitted, saved.record)
-    except serialization.DAMAGE as error:
-        raise serialization.damaged(path, error) from error
+    with damage_reported(file.source):
+        saved = serialization.unpack(file.header, file.arrays)
+        check_arguments(ESTIMATORS[name].__init__, saved.parameters, "parameters")
+        estimator = ESTIMATORS[name](**saved.parameters)
+        adopt(estimator, saved.fitted, saved.record, with_missing=saved.with_missing)
     return estimator

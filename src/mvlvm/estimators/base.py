@@ -4,6 +4,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -42,6 +43,7 @@ from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain
 from mvlvm.estimators.train import Trained, count_entries, end_of_training, train_and_prune, warn_if_not_converged
 from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.predictor import TrainingRows, condition
+from mvlvm.io.model_files import write_model
 from mvlvm.lazy import Lazy
 from mvlvm.models.diagnostics import learned_gram
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
@@ -164,7 +166,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
 
         `fit` returns when the latents, the kernels and the noise are known. What predictions need (the weights of the
         features and the likelihood tempering), `explained_variance_`, `relevance_` and `elbo_` are computed when they
-        are asked for; until then the estimator refers to the scaled training views. The results are the same.
+        are asked for; until `prepare` is called, the estimator refers to the scaled training views. The results are the
+        same.
 
         Returns:
             The estimator itself.
@@ -172,6 +175,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         check_is_fitted(self)
         for part in self._lazy_parts().values():
             _ = part.value
+        self._record = replace(self._fit_record(), data=None)
         return self
 
     @property
@@ -436,11 +440,24 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """
         return memory.estimate_memory(self.get_params(deep=False), views)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it."""
+    def save(self, path: str | os.PathLike[str], *, data: bool = False) -> None:
+        """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it.
+
+        Args:
+            path: the file or directory; it is replaced at once, so that an interrupt leaves the old or the new file.
+            data: whether to store the training rows too, which `impute()` needs to fill their missing entries. The file
+                then contains the views themselves and grows by their size. Without them it still contains the row and
+                column names, column means, and the latents of all rows: it is smaller, but not anonymous.
+
+        Raises:
+            ValueError: a parameter cannot be saved, or the training rows are not available any more.
+        """
         check_is_fitted(self)
-        parameters = self.get_params(deep=False)
-        serialization.save(path, serialization.Saved(type(self).__name__, parameters, self.model_, self._fit_record()))
+        parameters, data = self.get_params(deep=False), check_flag(data, "data")
+        saved = serialization.Saved(
+            type(self).__name__, parameters, self.model_, self._fit_record(), self._with_missing
+        )
+        write_model(path, *serialization.pack(saved, data=data))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -460,8 +477,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
     def _training_views(self) -> Views:
         if self._with_missing is None:
             raise ValueError(
-                "The training views have no missing entries to impute, or the model was loaded from a file, which does "
-                "not contain them. Pass the views to impute: impute(views)."
+                "The training views have no missing entries to impute, or the model was loaded from a file without "
+                "them. Pass the views to impute: impute(views), or save the model with data=True."
             )
         return self._with_missing
 

@@ -158,6 +158,7 @@ class FitRecord:
         elbo: the bound in nats, averaged over draws.
         explained: the explained variance.
         relevance: views x latent dimensions; rows sum to one.
+        data: the scaled training views, as long as they are available.
     """
 
     history: Mapping[str, Float[np.ndarray, " T"]]
@@ -166,11 +167,16 @@ class FitRecord:
     elbo: Lazy[float]
     explained: Lazy[VarianceShares]
     relevance: Lazy[Float[np.ndarray, "V D"]]
+    data: Sequence[ViewData] | None = None
 
     @property
     def lazy_parts(self) -> dict[str, Lazy[Any]]:
         """Name -> what is computed on first use."""
         return {"explained variance": self.explained, "relevance": self.relevance, "bound": self.elbo}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of a copy or pickle, which does not contain the training data."""
+        return {**vars(self), "data": None}
 
 
 def record_fit(
@@ -191,6 +197,7 @@ def record_fit(
         elbo=Lazy(partial(reported_bound, model, rows, predictor.seed, memory_budget=memory_budget)),
         explained=Lazy(partial(variance_shares, model.latent, rows.data), functions),
         relevance=Lazy(partial(relevance_table, model.latent), functions),
+        data=rows.data,
     )  # fmt: skip
 
 

@@ -1,49 +1,42 @@
-"""The file format of fitted models: one safetensors file, arrays and a JSON header. Loading executes no code."""
+"""Conversion of fitted estimators to a JSON header and arrays, the contents of model files, and back."""
 
-import json
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Real
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 
-from mvlvm import __version__, defaults
-from mvlvm.errors import ModelFileError
+from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, VarianceShares, relevance_table
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
+from mvlvm.io.schema import check_type
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
+from mvlvm.models.data import ViewData
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
 from mvlvm.models.views import AbstractView
 from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosterior, WeightPosterior
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.density import SpectralPoints
-from mvlvm.views.encoding import encoding_from_dict, encoding_to_dict
+from mvlvm.views.encoding import LabelEncoding, encoding_from_dict, encoding_to_dict
 from mvlvm.views.labels import json_labels, label_format_from_dict, label_format_to_dict
-from mvlvm.views.layout import Container, Layout
+from mvlvm.views.layout import Container, Layout, Views
 from mvlvm.views.scaling import Scaling
 
-Header = Mapping[str, Any]
 Arrays = Mapping[str, np.ndarray]
 
-FORMAT = "mvlvm-model"
-FORMAT_VERSION = 4
-_FILE_NAME = "model.safetensors"
-_HEADER = "mvlvm"
-_ADVICE = "Use the path that was passed to estimator.save."
-# Errors raised when the header and the arrays of a damaged file do not match.
-DAMAGE = (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError, RuntimeError)
-
+KIND = "estimator"
+_SCALING_PARTS = ("mean", "factor", "kept", "seen")
+_DATA_PARTS = ("Y", "rows", "missing", "sample_weight")
+_POSITIVE, _NON_NEGATIVE = ("factor", "alpha"), ("inflation", "spread", "sample_weight")
+# Seeds are non-negative and have at most 63 bits.
+_N_SEEDS = 2**63
 _INIT = "parameter.init"
 _SAMPLE_WEIGHT = "sample_weight"
 _EXPLAINED = "explained_variance_per_dimension"
@@ -52,6 +45,57 @@ _COVARIANCE_PARTS: dict[type[AbstractWeightPosterior], tuple[str, str]] = {
     WeightPosterior: ("covariance", "inflation"),
     ColumnPosterior: ("basis", "spread"),
 }
+
+
+class TemperingHeader(TypedDict):
+    """The entries of `Tempering`."""
+
+    from_others: float
+    from_itself: float
+
+
+class ViewHeader(TypedDict):
+    """A view of the model."""
+
+    name: str
+    kernel: str
+    n_mixtures: int
+    n_points: int
+    likelihood: str
+    encoding: dict[str, Any]
+    scale: Literal["view", "column"] | None
+    tempering: TemperingHeader
+    n_draws: int
+
+
+class LayoutHeader(TypedDict):
+    """The form of the input."""
+
+    container: str
+    columns: dict[str, list[str | int | float]]
+    index: list[str | int | float] | None
+    labels: dict[str, dict[str, Any]]
+
+
+class EstimatorHeader(TypedDict):
+    """A fitted estimator."""
+
+    format: str
+    format_version: int
+    library_version: str
+    kind: Literal["estimator"]
+    estimator: str
+    parameters: dict[str, Any]
+    views: list[ViewHeader]
+    layout: LayoutHeader
+    seed: int
+    n_private: dict[str, int]
+    elbo: float
+    stop_reason: str
+    init: str
+    explained_variance: dict[str, float]
+    history: list[str]
+    data: bool
 
 
 @dataclass(frozen=True)
@@ -63,16 +107,26 @@ class Saved:
         parameters: its constructor parameters.
         fitted: the fitted model.
         record: the record of the fit.
+        with_missing: the training views as given if they have missing entries, and if the file contains the data.
     """
 
     estimator: str
     parameters: Mapping[str, Any]
     fitted: FittedModel
     record: FitRecord
+    with_missing: Views | None = None
 
 
-def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Convert a fitted estimator to a header and arrays."""
+def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Convert a fitted estimator to a header and arrays.
+
+    Args:
+        saved: the estimator.
+        data: whether to include the training rows.
+
+    Raises:
+        ValueError: a parameter cannot be saved, or the training rows are not available.
+    """
     arrays = _pack_arrays(saved.fitted, saved.record)
     explained = saved.record.explained.value
     arrays[_EXPLAINED] = explained.per_dimension
@@ -81,7 +135,10 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     parameters = dict(saved.parameters)
     if not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
+    if data:
+        arrays |= _pack_data(saved)
     header = {
+        "kind": KIND,
         "estimator": saved.estimator,
         "parameters": {name: plain(name, value) for name, value in parameters.items()},
         "views": _pack_views(saved.fitted),
@@ -93,18 +150,36 @@ def pack(saved: Saved) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "init": saved.record.init,
         "explained_variance": dict(explained.total),
         "history": list(saved.record.history),
+        "data": data,
     }
     return header, arrays
 
 
-def unpack(header: Header, arrays: Arrays) -> Saved:
-    """Invert `pack`."""
+def unpack(header: Mapping[str, Any], arrays: Arrays) -> Saved:
+    """Invert `pack`.
+
+    Header and arrays may come from a damaged or malicious file: they are checked against each other before anything of
+    a declared size is computed.
+
+    Raises:
+        Exception: they do not match.
+    """
+    check_type(header, EstimatorHeader, "header")
+    return _unpack_checked(cast(EstimatorHeader, header), arrays)
+
+
+def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
+    _check_arrays(header, arrays)
     parameters = dict(header["parameters"])
     if _INIT in arrays:
         parameters["init"] = arrays[_INIT]
+    elif not isinstance(parameters["init"], str):
+        raise TypeError("the initialisation must be a name or an array")
     model = _unpack_model(header, arrays)
     pairs = list(zip(header["views"], model.feature_views, strict=True))
+    layout = unpack_layout(header["layout"])
     views = {view["name"]: _unpack_view(i, view, arrays, module) for i, (view, module) in enumerate(pairs)}
+    _check_layout(layout, views, len(model.latent.mean))
     functions = {
         view["name"]: _unpack_function(i, view["n_draws"], arrays, module) for i, (view, module) in enumerate(pairs)
     }
@@ -113,16 +188,77 @@ def unpack(header: Header, arrays: Arrays) -> Saved:
         functions=Lazy.known(functions),
         tempering=Lazy.known({view["name"]: Tempering(**view["tempering"]) for view in header["views"]}),
     )  # fmt: skip
-    fitted = FittedModel(model, views, unpack_layout(header["layout"]), _unpack_dimensions(header, arrays), predictor)
+    fitted = FittedModel(model, views, layout, _unpack_dimensions(header, arrays), predictor)
     record = FitRecord(
         history={name: arrays[f"history.{name}"] for name in header["history"]},
         stop_reason=header["stop_reason"],
         init=header["init"],
-        elbo=Lazy.known(header["elbo"]),
+        elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
+        data=_unpack_data(len(pairs), arrays) if header["data"] else None,
     )
-    return Saved(header["estimator"], parameters, fitted, record)
+    return Saved(header["estimator"], parameters, fitted, record, _unpack_given(fitted, arrays))
+
+
+def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
+    """Check the types and signs of all arrays, and the shapes of those whose sizes are used before a model is built."""
+    for name, array in arrays.items():
+        part = name.rpartition(".")[2]
+        expected = "b" if part in ("kept", "seen", "missing") else "i" if part == "rows" else "f"
+        if array.dtype.kind != expected:
+            raise TypeError(f"{name} has the data type {array.dtype}")
+        if not (np.isfinite(array).all() or name.startswith("given.")):
+            raise ValueError(f"{name} holds values that are not finite")
+        if (part in _POSITIVE and (array <= 0).any()) or (part in _NON_NEGATIVE and (array < 0).any()):
+            raise ValueError(f"{name} holds values of the wrong sign")
+        if part == "covariance" and (array.diagonal() <= 0).any():
+            raise ValueError(f"{name} is no covariance")
+    names = [view["name"] for view in header["views"]]
+    if not names or len(set(names)) < len(names) or not 0 <= header["seed"] < _N_SEEDS:
+        raise ValueError("the names of the views or the seed are invalid")
+    N, D = arrays["model.latent.mean"].shape
+    n_shared = D - sum(header["n_private"].values())
+    if min(header["n_private"].values(), default=1) < 1 or n_shared < 0 or not set(header["n_private"]) <= set(names):
+        raise ValueError("the numbers of private dimensions are invalid")
+    shapes = {_EXPLAINED: (len(names), D)} | ({_SAMPLE_WEIGHT: (N,)} if _SAMPLE_WEIGHT in arrays else {})
+    shapes |= {f"history.{column}": (len(arrays["history.objective"]),) for column in header["history"]}
+    for i, view in enumerate(header["views"]):
+        n_columns = len(arrays[f"view.{i}.mean"])
+        shapes |= {f"view.{i}.{part}": (n_columns,) for part in _SCALING_PARTS}
+        for k in range(view["n_draws"]):
+            shapes |= {f"view.{i}.draw.{k}.{w}": (view["n_mixtures"], view["n_points"], D) for w in ("w1", "w2")}
+            shapes |= {f"view.{i}.draw.{k}.alpha": (view["n_mixtures"],)}
+            _check_shapes(shapes, arrays)  # now, because the number of draws may be any
+        if view["n_draws"] < 1 or not all(0 <= level <= 1 for level in view["tempering"].values()):
+            raise ValueError(f"view '{view['name']}' has no weights, or its tempering is not between 0 and 1")
+    _check_shapes(shapes, arrays)
+
+
+def _check_shapes(shapes: Mapping[str, tuple[int, ...]], arrays: Arrays) -> None:
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} must have shape {shape}. Got {arrays[name].shape}.")
+
+
+def _check_layout(layout: Layout, views: Mapping[str, FittedView], n_rows: int) -> None:
+    """Check that the labels of rows, columns and classes belong to the views."""
+    if layout.index is not None and len(layout.index) != n_rows:
+        raise ValueError(f"there are {len(layout.index)} row names for {n_rows} rows")
+    if layout.container.single and len(views) != 1:
+        raise ValueError(f"the container '{layout.container}' holds one view, not {len(views)}")
+    for name, labels in layout.columns.items():
+        if len(labels) != views[name].n_columns:
+            raise ValueError(f"view '{name}' has {views[name].n_columns} columns, and names for {len(labels)}")
+    for name, label_format in layout.labels.items():
+        if views[name].encoding != LabelEncoding(tuple(map(float, range(len(label_format.classes))))):
+            raise ValueError(f"view '{name}' has labels, but is not encoded as such")
+        label_format.labels(np.zeros((1, 1)))  # raises an exception if the data type is unknown
+    for name, view in views.items():
+        if isinstance(view.encoding, LabelEncoding):
+            classes, n_classes = view.encoding.values, len(view.scaling.mean)
+            if len(classes) != n_classes or sorted(set(classes)) != list(classes):
+                raise ValueError(f"view '{name}' has {n_classes} classes, and other values for them")
 
 
 def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
@@ -153,8 +289,9 @@ def pack_layout(layout: Layout) -> dict[str, Any]:
     }
 
 
-def unpack_layout(layout: Header) -> Layout:
+def unpack_layout(layout: Mapping[str, Any]) -> Layout:
     """Undo `pack_layout`."""
+    check_type(layout, LayoutHeader, "layout")
     return Layout(
         Container(layout["container"]),
         layout["columns"],
@@ -167,10 +304,7 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
     tensors = {f"model.{name}": tensor for name, tensor in fitted.model.state_dict().items()}
     arrays: dict[str, np.ndarray] = {f"history.{name}": column for name, column in record.history.items()}
     for i, (name, view) in enumerate(fitted.views.items()):
-        arrays[f"view.{i}.mean"] = view.scaling.mean
-        arrays[f"view.{i}.factor"] = view.scaling.factor
-        arrays[f"view.{i}.kept"] = view.scaling.kept
-        arrays[f"view.{i}.seen"] = view.scaling.seen
+        arrays |= {f"view.{i}.{part}": vars(view.scaling)[part] for part in _SCALING_PARTS}
         for k, posterior in enumerate(fitted.predictor.functions[name].posteriors):
             tensors[f"view.{i}.draw.{k}.w1"] = posterior.features.points.w1
             tensors[f"view.{i}.draw.{k}.w2"] = posterior.features.points.w2
@@ -181,7 +315,7 @@ def _pack_arrays(fitted: FittedModel, record: FitRecord) -> dict[str, np.ndarray
     return arrays | {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
-def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
+def _unpack_model(header: EstimatorHeader, arrays: Arrays) -> MultiViewLVM:
     state = {
         name.removeprefix("model."): torch.tensor(array) for name, array in arrays.items() if name.startswith("model.")
     }
@@ -196,21 +330,22 @@ def _unpack_model(header: Header, arrays: Arrays) -> MultiViewLVM:
     return model
 
 
-def _unpack_plan(i: int, view: Header, arrays: Arrays) -> ViewPlan:
+def _unpack_plan(i: int, view: ViewHeader, arrays: Arrays) -> ViewPlan:
     width = int(arrays[f"view.{i}.kept"].sum())
-    likelihood = LIKELIHOODS[view["likelihood"]].start(torch.eye(max(2, width))[:, :width].double())
+    # any parameters of the right shape, which the saved state replaces
+    likelihood = LIKELIHOODS[view["likelihood"]].start(torch.zeros((1, width), dtype=torch.float64))
     return ViewPlan(view["kernel"], view["n_mixtures"], likelihood)
 
 
-def _unpack_dimensions(header: Header, arrays: Arrays) -> Dimensions:
+def _unpack_dimensions(header: EstimatorHeader, arrays: Arrays) -> Dimensions:
     private = header["n_private"]
     return Dimensions(arrays["model.latent.mean"].shape[1] - sum(private.values()), private)
 
 
-def _unpack_view(i: int, view: Header, arrays: Arrays, module: AbstractView) -> FittedView:
-    mean, factor, kept, seen = (arrays[f"view.{i}.{name}"] for name in ("mean", "factor", "kept", "seen"))
-    scaling = Scaling(mean, factor, kept, seen, view["scale"])
-    return FittedView(encoding_from_dict(view["encoding"]), scaling, module.likelihood)
+def _unpack_view(i: int, view: ViewHeader, arrays: Arrays, module: AbstractView) -> FittedView:
+    encoding = encoding_from_dict(view["encoding"])
+    scaling = Scaling(**{part: arrays[f"view.{i}.{part}"] for part in _SCALING_PARTS}, scale=view["scale"])
+    return FittedView(encoding, scaling, module.likelihood)
 
 
 def _unpack_function(i: int, n_draws: int, arrays: Arrays, module: AbstractView) -> ViewFunction:
@@ -233,6 +368,41 @@ def _unpack_posterior(prefix: str, n_columns: int, arrays: Arrays, module: Abstr
     return kind(features, mean, *parts.values())
 
 
+def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
+    """Return the scaled training views, and the views as given if they have missing entries."""
+    if saved.record.data is None:
+        raise ValueError(
+            "The training rows are not available: prepare() released them, or the model was copied or loaded from a "
+            "file without them. Save with data=True after fit, before prepare()."
+        )
+    arrays = {}
+    for i, seen in enumerate(saved.record.data):
+        parts = ((part, getattr(seen, part)) for part in _DATA_PARTS)
+        arrays |= {f"data.{i}.{part}": values.cpu().numpy() for part, values in parts if values is not None}
+    if saved.with_missing is not None:
+        arrays |= {f"given.{i}": Y for i, Y in enumerate(saved.with_missing.arrays.values())}
+    return arrays
+
+
+def _unpack_data(n_views: int, arrays: Arrays) -> Sequence[ViewData]:
+    parts = ({part: arrays.get(f"data.{i}.{part}") for part in _DATA_PARTS} for i in range(n_views))
+    tensors = (
+        {part: values if values is None else torch.tensor(values) for part, values in view.items()} for view in parts
+    )
+    return [ViewData(**view) for view in tensors]  # pyright: ignore[reportArgumentType]
+
+
+def _unpack_given(fitted: FittedModel, arrays: Arrays) -> Views | None:
+    given = {name: arrays.get(f"given.{i}") for i, name in enumerate(fitted.views)}
+    present = {name: Y for name, Y in given.items() if Y is not None}
+    if not present:
+        return None
+    for name, view in fitted.views.items():
+        _check_shapes({name: (len(fitted.model.latent.mean), view.n_columns)}, present)
+        view.encoding.encode(name, present[name])  # raises an exception if there are other values
+    return Views(present, fitted.layout)
+
+
 def plain(parameter: str, value: Any) -> Any:
     """Convert a parameter for JSON. Random generators are not saved: their state has changed since the fit."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
@@ -248,109 +418,3 @@ def plain(parameter: str, value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     raise ValueError(f"A model with {parameter}={value!r} cannot be saved. Use a number, a string or a dict of them.")
-
-
-def save(path: str | os.PathLike[str], saved: Saved) -> None:
-    """Write a model atomically.
-
-    Args:
-        path: a file, or a directory for `model.safetensors`; one that ends in a slash is created.
-        saved: the model.
-    """
-    write_file(path, *pack(saved))
-
-
-def read(path: str | os.PathLike[str]) -> Saved:
-    """Read a model.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has another format.
-    """
-    header, arrays = read_file(path)
-    try:
-        return unpack(header, arrays)
-    except DAMAGE as error:
-        raise damaged(_file_at(path), error) from error
-
-
-def write_file(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a header and arrays atomically."""
-    if not os.fspath(path):
-        raise ValueError("The path to save to is empty. Provide a file name, for example 'model.safetensors'.")
-    target = _file_at(path)
-    if os.fspath(path).endswith(os.sep):
-        target = Path(path) / _FILE_NAME
-        target.parent.mkdir(exist_ok=True)
-    target = target.resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no directory {target.parent} to save {target.name} into. Create it first.")
-    marked = {**header, "format": FORMAT, "format_version": FORMAT_VERSION, "library_version": __version__}
-    # files store raw memory, so every array must be contiguous
-    whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
-    _write_whole(target, to_bytes(whole, metadata={_HEADER: json.dumps(marked)}))
-
-
-def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a header and arrays, and check that they belong to a model.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ModelFileError: it is not a saved model, is damaged, or has another format.
-    """
-    source = _file_at(path)
-    if not source.exists():
-        raise FileNotFoundError(f"There is no saved model at {source}. Write one with estimator.save(path).")
-    try:
-        with safe_open(source, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except PermissionError:
-        raise
-    except (SafetensorError, OSError):
-        raise ModelFileError(f"{source} is not a saved mvlvm model: it is not a safetensors file. {_ADVICE}") from None
-    header = _checked_header(source, metadata)
-    _check_finite(source, arrays)
-    return header, arrays
-
-
-def damaged(source: str | os.PathLike[str], cause: Exception) -> ModelFileError:
-    """Return the error for a file whose parts do not match."""
-    return ModelFileError(f"{source} is damaged: its parts do not match ({cause!r}). Save the model again.")
-
-
-def _file_at(path: str | os.PathLike[str]) -> Path:
-    return Path(path) / _FILE_NAME if Path(path).is_dir() else Path(path)
-
-
-def _write_whole(target: Path, content: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _checked_header(source: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
-    try:
-        header = json.loads(metadata[_HEADER])
-        version = header["format_version"]
-        if header["format"] != FORMAT or not isinstance(version, int) or version < 1:
-            raise ValueError(header["format"])
-    except (KeyError, ValueError, TypeError):
-        raise ModelFileError(f"{source} is not a saved mvlvm model: it has no mvlvm header. {_ADVICE}") from None
-    if version != FORMAT_VERSION:
-        advice = "Install a newer mvlvm to read it." if version > FORMAT_VERSION else "Fit and save the model again."
-        raise ModelFileError(
-            f"{source} was saved by mvlvm {header.get('library_version')} in format {version}; this version, "
-            f"{__version__}, reads format {FORMAT_VERSION}. {advice}"
-        )
-    return header
-
-
-def _check_finite(source: Path, arrays: Arrays) -> None:
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise ModelFileError(f"{source} is damaged: {name} holds values that are not finite. Save the model again.")

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from mvlvm.checks import listed
 from mvlvm.errors import ViewError
+from mvlvm.io.schema import check_fields
 from mvlvm.likelihoods import LIKELIHOODS, Support
 from mvlvm.views.layout import Views
 from mvlvm.views.likelihood_inference import check_counts, check_one_hot
@@ -219,7 +220,9 @@ def encoding_from_dict(serialised: Mapping[str, Any]) -> Encoding:
     """Return the encoding that `encoding_to_dict` serialised."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in serialised.items()}
     del fields["kind"]
-    return _ENCODINGS[serialised["kind"]](**fields)
+    encoding = _ENCODINGS[serialised["kind"]](**fields)
+    check_fields(encoding, "encoding")
+    return encoding
 
 
 def _check_known(name: str, Y: Float[np.ndarray, "N M"], known: Float[np.ndarray, " C"], what: str) -> None:

@@ -5,7 +5,7 @@ Labels are text, numbers, booleans or pandas categories. Class k of a label view
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from mvlvm.checks import is_dataframe, is_number, is_series, listed
 from mvlvm.errors import ViewError
+from mvlvm.io.schema import check_fields
 from mvlvm.views.interop import is_sparse
 
 Label = str | int | float | bool
@@ -48,7 +49,7 @@ class LabelFormat:
     classes: tuple[Label, ...]
     shape: LabelContainer
     dtype: str = ""
-    name: Any = None
+    name: Hashable = None
     ordered: bool = False
 
     def labels(self, codes: Float[np.ndarray, "N 1"], index: Any = None) -> Any:
@@ -98,7 +99,9 @@ def label_format_to_dict(label_format: LabelFormat) -> dict[str, Any]:
 def label_format_from_dict(serialised: Mapping[str, Any]) -> LabelFormat:
     """Return the label format that `label_format_to_dict` serialised."""
     classes, shape = tuple(serialised["classes"]), LabelContainer(serialised["shape"])
-    return LabelFormat(**{**serialised, "classes": classes, "shape": shape})
+    label_format = LabelFormat(**{**serialised, "classes": classes, "shape": shape})
+    check_fields(label_format, "label format")
+    return label_format
 
 
 def json_label(label: Any) -> str | int | float:
