@@ -2,14 +2,8 @@
 
 import importlib
 import os
-from importlib import metadata
 from types import ModuleType
 from typing import Any
-
-try:  # derived from git when the package was installed, see [tool.hatch.version] in pyproject.toml
-    __version__ = metadata.version("mvlvm")
-except metadata.PackageNotFoundError:  # imported from a source tree without installation
-    __version__ = "0+unknown"
 
 from mvlvm.errors import (
     ConvergenceWarning,
@@ -21,6 +15,7 @@ from mvlvm.errors import (
 )
 from mvlvm.estimators import MVARFLVM, NGMVLVM, to_mudata
 from mvlvm.io.model_files import read_model
+from mvlvm.version import __version__
 
 __all__ = [
     "MVARFLVM",

@@ -7,11 +7,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mvlvm import __version__
 from mvlvm.cli import data_commands, study_commands
 from mvlvm.cli.bench import bench
 from mvlvm.cli.exit_handling import interruptible, need_matplotlib
 from mvlvm.cli.reproduce import reproduce
+from mvlvm.version import __version__
 
 app = typer.Typer(
     name="mvlvm",

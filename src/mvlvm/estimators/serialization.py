@@ -230,7 +230,8 @@ def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
             shapes |= {f"view.{i}.draw.{k}.{w}": (view["n_mixtures"], view["n_points"], D) for w in ("w1", "w2")}
             shapes |= {f"view.{i}.draw.{k}.alpha": (view["n_mixtures"],)}
             _check_shapes(shapes, arrays)  # now, because the number of draws may be any
-        if view["n_draws"] < 1 or not all(0 <= level <= 1 for level in view["tempering"].values()):
+        levels = (view["tempering"]["from_others"], view["tempering"]["from_itself"])
+        if view["n_draws"] < 1 or not 0 <= min(levels) <= max(levels) <= 1:
             raise ValueError(f"view '{view['name']}' has no weights, or its tempering is not between 0 and 1")
     _check_shapes(shapes, arrays)
 

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Int
 from sklearn.utils.validation import check_is_fitted
 
-from mvlvm import __version__
 from mvlvm.checks import listed
 from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.estimators.serialization import plain
+from mvlvm.version import __version__
 from mvlvm.views.interop import is_anndata, is_mudata, suppress_anndata_warnings
 
 MEAN_KEY, STD_KEY, FIT_KEY = "X_mvlvm", "X_mvlvm_std", "mvlvm"

@@ -17,9 +17,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from mvlvm import __version__
 from mvlvm.errors import ModelFileError
 from mvlvm.io.atomic import write_atomically
+from mvlvm.version import __version__
 
 Header = dict[str, Any]
 Arrays = Mapping[str, np.ndarray]
