@@ -2,8 +2,7 @@
 
 import importlib
 import os
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mvlvm.errors import (
     ConvergenceWarning,
@@ -13,9 +12,10 @@ from mvlvm.errors import (
     ViewError,
     ViewWarning,
 )
-from mvlvm.estimators import MVARFLVM, NGMVLVM, to_mudata
-from mvlvm.io.model_files import read_model
 from mvlvm.version import __version__
+
+if TYPE_CHECKING:
+    from mvlvm.estimators import MVARFLVM, NGMVLVM, to_mudata
 
 __all__ = [
     "MVARFLVM",
@@ -31,7 +31,10 @@ __all__ = [
     "to_mudata",
 ]
 
-_SUBPACKAGES = ("baselines", "datasets", "evaluation", "evidence", "io", "kernels", "plots", "spectral", "views")
+_ESTIMATORS = ("MVARFLVM", "NGMVLVM", "to_mudata")
+_SUBPACKAGES = (
+    "baselines", "datasets", "estimators", "evaluation", "evidence", "io", "kernels", "plots", "spectral", "views"
+)  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -47,13 +50,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         FileNotFoundError: the file does not exist.
         ModelFileError: the file is not a saved model, is damaged, or has a newer format.
     """
-    file = read_model(path)
+    file = importlib.import_module(f"{__name__}.io.model_files").read_model(path)
     package = "baselines.storage" if file.header.get("kind") == "baseline" else "estimators"
     return importlib.import_module(f"{__name__}.{package}").from_file(file)
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a subpackage on first access, so that `import mvlvm` suffices and stays fast."""
+def __getattr__(name: str) -> Any:
+    """Import an estimator or a subpackage on first access, so that `import mvlvm` suffices but is fast."""
+    if name in _ESTIMATORS:
+        return getattr(importlib.import_module(f"{__name__}.estimators"), name)
     if name in _SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

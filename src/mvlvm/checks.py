@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import sys
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -123,15 +122,3 @@ def require(package: str, purpose: str, extra: str = "files") -> Any:
             f'{purpose} needs {root}, which is not installed. Install it with: pip install "mvlvm[{extra}]"',
             name=root,
         ) from None
-
-
-def is_dataframe(value: object) -> bool:
-    """Return whether a value is a pandas DataFrame, without importing pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
-
-
-def is_series(value: object) -> bool:
-    """Return whether a value is a pandas Series, without importing pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.Series)

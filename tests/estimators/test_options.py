@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,13 +118,3 @@ def test_factors_and_relevance_are_labelled_dataframes(with_private, data):
     rows = [f"cell {n}" for n in range(50)]
     labelled = NGMVLVM(**QUICK | {"max_iter": 1}).fit(pd.DataFrame(data["a"], index=rows))
     assert list(labelled.factors().index) == rows
-
-
-def test_dataframes_without_pandas_raise_an_informative_error(with_private, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ModuleNotFoundError, match="Returning factors as a DataFrame needs pandas, which is not installed"
-    ):
-        with_private.factors()
-    with pytest.raises(ModuleNotFoundError, match="Returning relevance as a DataFrame needs pandas"):
-        with_private.relevance()

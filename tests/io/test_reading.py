@@ -1,12 +1,14 @@
 """Joining the rows of files, and naming their views."""
 
+import mudata
 import numpy as np
 import pandas as pd
 import pytest
 
 from mvlvm import ViewError, ViewWarning
+from mvlvm.io import read_labels, write
 from mvlvm.views import as_views, read
-from tests.io.tables import PROTEIN, RNA, annotated, write_both_as_mudata, write_text
+from tests.io.tables import CELLS, PROTEIN, RNA, annotated, write_both_as_mudata, write_text
 
 
 @pytest.fixture
@@ -131,3 +133,67 @@ def test_a_tilde_in_a_path_is_expanded(tmp_path, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     write_text(tmp_path, "id,x\na,1\nb,2\n")
     assert list(read("~/table.csv")["table"].index) == ["a", "b"]
+
+
+def test_the_name_of_the_row_names_is_kept(tmp_path):
+    frame = RNA.rename_axis("cell")
+    for name in ("t.csv", "t.tsv", "t.parquet", "t.h5mu"):
+        write(tmp_path / name, {"t": frame})
+        assert read(tmp_path / name)["t"].index.name == "cell"
+    assert read(write_text(tmp_path, ",a\nr1,1\nr2,2\n", "unnamed.csv"))["unnamed"].index.name is None
+    joined = read({"x": tmp_path / "t.csv", "y": write_text(tmp_path, ",a\nc1,1\n", "other.csv")})
+    assert joined["y"].index.name == "cell"
+
+
+@pytest.mark.parametrize("suffix", [".h5ad", ".h5mu"])
+def test_a_layer_is_read_instead_of_x(suffix, tmp_path):
+    cells = annotated(RNA)
+    cells.layers["counts"] = 2 * RNA.to_numpy()
+    path = tmp_path / f"r{suffix}"
+    if suffix == ".h5ad":
+        cells.write_h5ad(path)
+    else:
+        with mudata.set_options(pull_on_update=False):
+            mudata.MuData({"r": cells}).write(path)
+    pd.testing.assert_frame_equal(read(path, layer="counts")["r"], 2 * RNA, check_names=False)
+    pd.testing.assert_frame_equal(read(path)["r"], RNA, check_names=False)
+    with pytest.raises(ViewError, match=r"has no layer 'raw'. Its layers are: 'counts'\. Pass one of them"):
+        read(path, layer="raw")
+    RNA.to_csv(tmp_path / "r.csv")
+    with pytest.raises(ViewError, match="Only files of type .h5ad and .h5mu have layers. Got layer='counts'"):
+        read(tmp_path / "r.csv", layer="counts")
+
+
+LABELS = pd.DataFrame({"kind": ["B", None, "T", "B"], "age": [1.0, 2.0, 3.0, 4.0]}, index=pd.Index(CELLS, name="cell"))
+
+
+def write_labels(path):
+    if path.suffix == ".csv":
+        LABELS.to_csv(path, na_rep="NA")
+    elif path.suffix == ".parquet":
+        LABELS.to_parquet(path)
+    else:
+        cells = annotated(RNA)
+        cells.obs = LABELS.astype({"kind": "category"})
+        cells.write_h5ad(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".h5ad"])
+def test_labels_are_read_as_text_with_row_names(suffix, tmp_path):
+    path = tmp_path / f"labels{suffix}"
+    write_labels(path)
+    labels = read_labels(path, "kind")
+    assert (labels.name, labels.index.name) == ("kind", "cell")
+    assert labels.to_dict() == {"c1": "B", "c2": None, "c3": "T", "c4": "B"}
+    with pytest.raises(ViewError, match="no column 'colour' for the labels. Its columns are: 'kind', 'age'"):
+        read_labels(path, "colour")
+    with pytest.raises(ViewError, match="several columns, and none was chosen"):
+        read_labels(path)
+
+
+def test_the_only_column_of_labels_need_not_be_named(tmp_path):
+    path = write_text(tmp_path, "cell,kind\nc1,B\nc2,\nc3,T\n", "labels.csv")
+    assert read_labels(path).to_dict() == {"c1": "B", "c2": None, "c3": "T"}
+    np.save(tmp_path / "labels.npy", np.zeros((3, 1)))
+    with pytest.raises(ViewError, match="Labels must be in a file of type .csv"):
+        read_labels(tmp_path / "labels.npy")

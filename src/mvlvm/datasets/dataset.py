@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Int, Shaped
 from scipy.sparse import issparse
 
-from mvlvm.checks import check_choice, check_integer, listed, require
+from mvlvm.checks import check_choice, check_integer, listed
 from mvlvm.errors import ViewError
 from mvlvm.io.anndata_objects import as_mudata
 from mvlvm.views.interop import as_dense, is_sparse
@@ -57,11 +58,11 @@ class Dataset(Mapping[str, Any]):
         Returns:
             View name -> (N, M) DataFrame, with row and column names where available. The data are copied.
         """
-        pandas = require("pandas", "Converting views to DataFrames")
-        rows = None if self.rows is None else pandas.Index(self.rows)
+        rows = None if self.rows is None else pd.Index(self.rows)
+        columns = {name: pd.Index(labels) for name, labels in self.columns.items()}
         return {
-            name: pandas.DataFrame(
-                as_dense(name, Y) if is_sparse(Y) else Y, index=rows, columns=self.columns.get(name), copy=True
+            name: pd.DataFrame(
+                as_dense(name, Y) if is_sparse(Y) else Y, index=rows, columns=columns.get(name), copy=True
             )
             for name, Y in self.views.items()
         }  # fmt: skip
@@ -80,12 +81,11 @@ class Dataset(Mapping[str, Any]):
         observed = {name: frame.dropna(how="all") for name, frame in self.as_frames().items()}
         mdata = as_mudata(observed)
         if self.labels is not None:
-            pandas = require("pandas", "Converting views to MuData")
             names = map(str, range(len(self.labels)) if self.rows is None else self.rows)
             labels = self.labels
             if self.label_names is not None:
-                labels = pandas.Categorical.from_codes(labels, list(self.label_names))
-            mdata.obs["label"] = pandas.Series(labels, index=list(names)).reindex(mdata.obs_names)
+                labels = pd.Categorical.from_codes(labels, list(self.label_names))
+            mdata.obs["label"] = pd.Series(labels, index=list(names)).reindex(mdata.obs_names)
         return mdata
 
     def _check_rows(self) -> None:

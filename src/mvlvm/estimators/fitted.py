@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.checks import require
 from mvlvm.errors import ConvergenceWarning, NumericalError, warn
 from mvlvm.estimators.train import count_entries
 from mvlvm.inference.predictor import Predictor, TrainingRows
@@ -292,13 +292,11 @@ def _to_numpy(values: Tensor) -> np.ndarray:
 
 def factor_frame(fitted: FittedModel) -> Any:
     """Return the latent means as a DataFrame, samples x dimensions."""
-    pandas = require("pandas", "Returning factors as a DataFrame")
     mean = fitted.model.latent.mean.detach().double().cpu().numpy()
     index = fitted.layout.index if fitted.layout.row_names is not None else None
-    return pandas.DataFrame(mean, index=index, columns=fitted.dimensions.names())
+    return pd.DataFrame(mean, index=index, columns=pd.Index(fitted.dimensions.names()))
 
 
 def relevance_frame(table: Float[np.ndarray, "V D"], fitted: FittedModel) -> Any:
     """Return a table of views x dimensions as a DataFrame."""
-    pandas = require("pandas", "Returning relevance as a DataFrame")
-    return pandas.DataFrame(table, index=list(fitted.views), columns=fitted.dimensions.names())
+    return pd.DataFrame(table, index=pd.Index(list(fitted.views)), columns=pd.Index(fitted.dimensions.names()))

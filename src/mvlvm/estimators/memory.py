@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from mvlvm.checks import is_dataframe
 from mvlvm.estimators.options import FitOptions, check_fit_options
 from mvlvm.inference.tempering import MAX_FOLD_ROWS
 from mvlvm.likelihoods.gaussian import Gaussian
@@ -78,7 +78,7 @@ def _size(table: Any) -> ViewSize:
 def _n_copies(table: Any) -> int:
     if is_sparse(table):
         return 2  # converted to a dense array of its own type first
-    if is_dataframe(table):
+    if isinstance(table, pd.DataFrame):
         return int(any(dtype != _FLOAT64 for dtype in table.dtypes))
     return int(not isinstance(table, np.ndarray) or table.dtype != _FLOAT64)
 

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
+import pandas as pd
 import torch
 
 from mvlvm import defaults
@@ -25,7 +26,7 @@ from mvlvm.models.weight_posterior import AbstractWeightPosterior, ColumnPosteri
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.spectral.density import SpectralPoints
 from mvlvm.views.encoding import LabelEncoding, encoding_from_dict, encoding_to_dict
-from mvlvm.views.labels import json_labels, label_format_from_dict, label_format_to_dict
+from mvlvm.views.labels import json_label, json_labels, label_format_from_dict, label_format_to_dict
 from mvlvm.views.layout import Container, Layout, Views
 from mvlvm.views.scaling import Scaling
 
@@ -74,6 +75,7 @@ class LayoutHeader(TypedDict):
     container: str
     columns: dict[str, list[str | int | float]]
     index: list[str | int | float] | None
+    index_name: str | int | float | None
     labels: dict[str, dict[str, Any]]
 
 
@@ -286,6 +288,7 @@ def pack_layout(layout: Layout) -> dict[str, Any]:
         "container": layout.container,
         "columns": {name: json_labels(names) for name, names in layout.columns.items()},
         "index": json_labels(layout.index) if labelled else None,
+        "index_name": json_label(layout.index.name) if labelled and layout.index.name is not None else None,
         "labels": {name: label_format_to_dict(form) for name, form in layout.labels.items()},
     }
 
@@ -293,10 +296,11 @@ def pack_layout(layout: Layout) -> dict[str, Any]:
 def unpack_layout(layout: Mapping[str, Any]) -> Layout:
     """Undo `pack_layout`."""
     check_type(layout, LayoutHeader, "layout")
+    index = None if layout["index"] is None else pd.Index(layout["index"], name=layout["index_name"])
     return Layout(
         Container(layout["container"]),
         layout["columns"],
-        layout["index"],
+        index,
         labels={name: label_format_from_dict(form) for name, form in layout["labels"].items()},
     )
 

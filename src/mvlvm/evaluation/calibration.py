@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from scipy.special import erf
 
-from mvlvm.checks import check_probability, is_dataframe, listed
+from mvlvm.checks import check_probability, listed
 from mvlvm.errors import ViewError
 from mvlvm.views.labels import json_labels
 from mvlvm.views.layout import Container, unpack
@@ -235,7 +236,7 @@ def _check_names(given: Mapping[str, Mapping[Any, Any]]) -> None:
 
 def _check_labels(tables: Mapping[str, Any], view: Any) -> None:
     """Check that row and column labels agree, since entries are matched by position."""
-    frames = [(part, table) for part, table in tables.items() if is_dataframe(table)]
+    frames = [(part, table) for part, table in tables.items() if isinstance(table, pd.DataFrame)]
     for part, frame in frames[1:]:
         first_part, first = frames[0]
         if not (_same_labels(frame.index, first.index) and _same_labels(frame.columns, first.columns)):

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import pandas as pd
+
 from mvlvm.checks import require
 
 
 def as_anndata(frame: Any) -> Any:
     """Return a DataFrame as an AnnData."""
-    anndata, pandas = require("anndata", "Returning results as AnnData"), require("pandas", "AnnData")
+    anndata = require("anndata", "Returning results as AnnData")
     with suppress_anndata_warnings():
         return anndata.AnnData(
             frame.to_numpy(),
-            obs=pandas.DataFrame(index=frame.index.map(str)),
-            var=pandas.DataFrame(index=frame.columns.map(str)),
+            obs=pd.DataFrame(index=frame.index.map(str)),
+            var=pd.DataFrame(index=frame.columns.map(str)),
         )
 
 

@@ -7,22 +7,27 @@ numbers with pandas.
 import csv
 import gzip
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from mvlvm.checks import is_number, listed, require
+import pandas as pd
+
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError, ViewWarning, warn
 from mvlvm.io.size_limits import SizeLimit
 from mvlvm.io.table_content import (
     MISSING,
+    ReadOptions,
     check_unique_columns,
     column_not_found_error,
     find_row_name_column,
+    index_name,
     is_row_name_header,
     is_row_number_column,
+    label_column_error,
     no_rows_error,
     to_numeric,
 )
@@ -50,50 +55,89 @@ class TableStructure:
     n_bytes: int
 
 
-def read_delimited(path: Path, separator: str, row_names: str | None, limit: SizeLimit) -> Any:
+def read_delimited(path: Path, separator: str, options: ReadOptions) -> pd.DataFrame:
     """Read a delimited text file as a DataFrame, with the row names as its index.
 
     Args:
         path: a text file, or a gzip-compressed one.
         separator: the character between two entries of a row.
-        row_names: the column of row names; "auto" to recognise them in the first column; None if there are none.
-        limit: the memory that the table may need.
+        options: how to read it.
 
     Raises:
         ViewError: the file is not a table of numbers, or larger than the limit; the message states the position
             and the problem.
     """
-    try:
-        structure = _read_structure(path, separator, row_names, limit)
-    except UnicodeDecodeError:
-        raise ViewError(
-            f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
-        ) from None
-    limit.reserve(path, structure.n_bytes)
-    name_column, number_columns = _split_columns(structure, row_names)
+    structure = _read_structure(path, separator, options)
+    options.limit.reserve(path, structure.n_bytes)
+    name_column, number_columns = _split_columns(structure, options.row_names)
     labels = [structure.header[i] for i in number_columns]
     _check_labels(path, labels)
-    pandas = require("pandas", "Reading CSV files")
     with _open(path, newline=None) as file:  # pandas can run out of memory on lines that end in \r
-        frame = pandas.read_csv(
-            file, sep=separator, header=0, names=range(len(structure.header)), usecols=number_columns, index_col=False,
-            skipinitialspace=True, keep_default_na=False, na_values=MISSING, float_precision="round_trip",
-            low_memory=False,
+        frame = pd.read_csv(  # pyright: ignore[reportCallIssue]
+            file, sep=separator, header=0, names=range(len(structure.header)), usecols=pd.Index(number_columns),
+            index_col=False, skipinitialspace=True, keep_default_na=False, na_values=MISSING, low_memory=False,
+            float_precision="round_trip",  # pyright: ignore[reportArgumentType]
         )  # fmt: skip
     if len(frame) != structure.n_rows:
         raise ViewError(
             f"The number of rows of {path} is ambiguous: {structure.n_rows} or {len(frame)}. Write the file again, "
             "with quotes around whole entries only."
         )
-    index = pandas.RangeIndex(structure.n_rows)
-    if name_column is not None:
-        _check_single_line(path, structure.entries[name_column])
-        index = pandas.Index(structure.entries[name_column], dtype=object)
+    index = _row_index(path, structure, name_column)
     return to_numeric(frame.set_axis(labels, axis=1).set_axis(index, axis=0), path)
 
 
-def _read_structure(path: Path, separator: str, row_names: str | None, limit: SizeLimit) -> TableStructure:
-    """Read the header and candidate columns of row names, and check the size and the number of entries in every row."""
+def read_delimited_labels(path: Path, separator: str, column: str | None, options: ReadOptions) -> pd.Series:
+    """Read one column of a delimited text file as text, None where it is missing, with the row names as its index.
+
+    Args:
+        path: a text file, or a gzip-compressed one.
+        separator: the character between two entries of a row.
+        column: its name; None for the only one besides the row names.
+        options: how to read the file.
+    """
+    structure = _read_structure(path, separator, options, keep=(column,))
+    name_column, others = _split_columns(structure, options.row_names)
+    if column is None and len(others) == 1 and others[0] in structure.entries:
+        (position,) = others
+    elif column in structure.header:
+        position = structure.header.index(column)
+    else:
+        raise label_column_error(path, column, [structure.header[i] for i in others])
+    entries = [None if entry in MISSING else entry for entry in structure.entries[position]]
+    index = _row_index(path, structure, name_column)
+    return pd.Series(entries, index=index, dtype=object, name=structure.header[position])
+
+
+def _row_index(path: Path, structure: TableStructure, name_column: int | None) -> pd.Index:
+    """Return the row names, with their header as name, or row numbers."""
+    if name_column is None:
+        return pd.RangeIndex(structure.n_rows)
+    _check_single_line(path, structure.entries[name_column])
+    return pd.Index(structure.entries[name_column], dtype=object, name=index_name(structure.header[name_column]))
+
+
+def _read_structure(
+    path: Path, separator: str, options: ReadOptions, keep: Collection[str | None] = ()
+) -> TableStructure:
+    """Read the header and some columns, and check the size and the number of entries in every row.
+
+    Args:
+        path: the file.
+        separator: the character between two entries of a row.
+        options: how to read it.
+        keep: names of columns to read besides those that may hold row names.
+    """
+    try:
+        return _scan(path, separator, options, keep)
+    except UnicodeDecodeError:
+        raise ViewError(
+            f"{path} must be UTF-8 text. Got another encoding. Save it in UTF-8; spreadsheets offer that for CSV."
+        ) from None
+
+
+def _scan(path: Path, separator: str, options: ReadOptions, keep: Collection[str | None]) -> TableStructure:
+    row_names, limit = options.row_names, options.limit
     with _open(path, newline="") as file:
         lines = _parse_lines(path, _limited_lines(path, file, limit), separator)
         header = next(([label.strip() for label in row] for _, row in lines if row), [])
@@ -108,7 +152,8 @@ def _read_structure(path: Path, separator: str, row_names: str | None, limit: Si
         if by_r:
             header = ["", *header]
         _check_header(path, header, row_names)
-        n_rows, n_bytes, entries = 0, 0, {i: [] for i in _candidate_columns(path, header, row_names)}
+        columns = {*_candidate_columns(path, header, row_names), *(i for i, name in enumerate(header) if name in keep)}
+        n_rows, n_bytes, entries = 0, 0, {i: [] for i in sorted(columns)}
         row_bytes = _NUMBER_BYTES * len(header) + _NAME_BYTES * len(entries)
         for line, row in chain([first], rows):
             if len(row) != len(header):

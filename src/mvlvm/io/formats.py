@@ -2,24 +2,28 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from mvlvm.checks import require
 from mvlvm.errors import ViewError
-from mvlvm.io.delimited_text import read_delimited
-from mvlvm.io.hdf5 import read_h5ad, read_h5mu
+from mvlvm.io.delimited_text import read_delimited, read_delimited_labels
+from mvlvm.io.hdf5 import read_h5_labels, read_h5ad, read_h5mu
 from mvlvm.io.numpy_files import read_npy, read_npz
 from mvlvm.io.size_limits import SizeLimit
 from mvlvm.io.table_content import (
+    ReadOptions,
     check_unique_columns,
     column_not_found_error,
     find_row_name_column,
+    label_column_error,
     no_rows_error,
     to_numeric,
 )
 
+T = TypeVar("T")
 # View name -> table. The key is None if the file holds a single table without a name.
 Tables = Mapping[str | None, Any]
 
@@ -27,22 +31,21 @@ _FLOAT_BYTES = np.dtype(np.float64).itemsize
 _BATCH_ROWS = 4096
 
 
-def _read_csv(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
-    return {None: read_delimited(path, ",", row_names, limit)}
+def _read_csv(path: Path, options: ReadOptions) -> Tables:
+    return {None: read_delimited(path, ",", options)}
 
 
-def _read_tsv(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
-    return {None: read_delimited(path, "\t", row_names, limit)}
+def _read_tsv(path: Path, options: ReadOptions) -> Tables:
+    return {None: read_delimited(path, "\t", options)}
 
 
-def _read_parquet(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
+def _read_parquet(path: Path, options: ReadOptions) -> Tables:
     require("pyarrow", "Reading Parquet files")
-    require("pandas", "Reading Parquet files")
     with require("pyarrow.parquet", "Reading Parquet files").ParquetFile(path) as file:
         check_unique_columns(path, file.schema_arrow.names)
-        limit.reserve(path, _FLOAT_BYTES * float(file.metadata.num_rows) * max(len(file.schema_arrow.names), 1))
-        frame = _read_batches(path, file, limit).to_pandas()
-    return {None: to_numeric(_set_row_names(frame, path, row_names), path)}
+        options.limit.reserve(path, _FLOAT_BYTES * float(file.metadata.num_rows) * max(len(file.schema_arrow.names), 1))
+        frame = _read_batches(path, file, options.limit).to_pandas()
+    return {None: to_numeric(_set_row_names(frame, path, options.row_names), path)}
 
 
 def _read_batches(path: Path, file: Any, limit: SizeLimit) -> Any:
@@ -59,7 +62,6 @@ def _read_batches(path: Path, file: Any, limit: SizeLimit) -> Any:
 
 def _set_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
     """Return a DataFrame with the row names as index; they may be a column or the index already."""
-    pandas = require("pandas", "Reading Parquet files")
     if row_names is None:
         return frame.reset_index(drop=True)
     if row_names == "auto":
@@ -73,7 +75,7 @@ def _set_row_names(frame: Any, path: Path, row_names: str | None) -> Any:
     if names is None:
         return rest.reset_index(drop=True)
     as_text = ["" if missing else _name_text(name) for name, missing in zip(names, names.isna(), strict=True)]
-    return rest.set_axis(pandas.Index(as_text, dtype=object), axis=0)
+    return rest.set_axis(pd.Index(as_text, dtype=object, name=names.name), axis=0)
 
 
 def _split_row_names(frame: Any) -> tuple[Any, Any]:
@@ -81,8 +83,7 @@ def _split_row_names(frame: Any) -> tuple[Any, Any]:
 
     A column takes precedence over an unnamed index of integers, which may be left over from another table.
     """
-    pandas = require("pandas", "Reading Parquet files")
-    types = pandas.api.types
+    types = pd.api.types
     numbered = frame.index.name is None and types.is_integer_dtype(frame.index.dtype)
     if not numbered:
         return frame.index.to_flat_index(), frame
@@ -92,7 +93,7 @@ def _split_row_names(frame: Any) -> tuple[Any, Any]:
         position = find_row_name_column([str(label) for label in frame.columns], entries)
         if position is not None:
             return frame.iloc[:, position], frame.iloc[:, position + 1 :]
-    is_range = frame.index.equals(pandas.RangeIndex(len(frame)))
+    is_range = frame.index.equals(pd.RangeIndex(len(frame)))
     return None if is_range else frame.index, frame
 
 
@@ -101,7 +102,7 @@ def _name_text(name: Any) -> str:
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
-READERS: dict[str, Callable[[Path, str | None, SizeLimit], Tables]] = {
+READERS: dict[str, Callable[[Path, ReadOptions], Tables]] = {
     ".csv": _read_csv,
     ".csv.gz": _read_csv,
     ".tsv": _read_tsv,
@@ -112,6 +113,31 @@ READERS: dict[str, Callable[[Path, str | None, SizeLimit], Tables]] = {
     ".h5ad": read_h5ad,
     ".h5mu": read_h5mu,
 }
+
+
+def _read_parquet_labels(path: Path, column: str | None, options: ReadOptions) -> pd.Series:
+    with require("pyarrow.parquet", "Reading Parquet files").ParquetFile(path) as file:
+        check_unique_columns(path, file.schema_arrow.names)
+        options.limit.reserve(path, _FLOAT_BYTES * float(file.metadata.num_rows) * max(len(file.schema_arrow.names), 1))
+        frame = _set_row_names(_read_batches(path, file, options.limit).to_pandas(), path, options.row_names)
+    if column is None and frame.shape[1] == 1:
+        (column,) = frame.columns
+    if column not in frame.columns:
+        raise label_column_error(path, column, list(frame.columns))
+    entries = [
+        None if missing else str(entry) for entry, missing in zip(frame[column], frame[column].isna(), strict=True)
+    ]
+    return pd.Series(entries, index=frame.index, dtype=object, name=column)
+
+
+LABEL_READERS: dict[str, Callable[[Path, str | None, ReadOptions], pd.Series]] = {
+    ".csv": lambda path, column, options: read_delimited_labels(path, ",", column, options),
+    ".tsv": lambda path, column, options: read_delimited_labels(path, "\t", column, options),
+    ".parquet": _read_parquet_labels,
+    ".h5ad": read_h5_labels,
+    ".h5mu": read_h5_labels,
+}
+LABEL_READERS |= {f"{suffix}.gz": LABEL_READERS[suffix] for suffix in (".csv", ".tsv")}
 
 
 def suffix_of(path: Path) -> str:
@@ -129,13 +155,12 @@ def suffix_of(path: Path) -> str:
     return matching[0]
 
 
-def read_file(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
+def read_file(path: Path, options: ReadOptions) -> Tables:
     """Read all tables of one file.
 
     Args:
         path: the file, which is not modified.
-        row_names: the column of row names in CSV, TSV and Parquet files, or "auto"; None if rows have no names.
-        limit: the memory that the tables may need; that of the tables of this file is counted.
+        options: how to read it; the memory of its tables is counted.
 
     Returns:
         View name -> DataFrame of float64; the name is None for formats without view names.
@@ -143,10 +168,37 @@ def read_file(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
     Raises:
         ViewError: the file cannot be read, is larger than the limit, or does not hold tables of finite numbers.
     """
-    reader = READERS[suffix_of(path)]
+    tables = _call(lambda: READERS[suffix_of(path)](path, options), path)
+    for name, table in tables.items():
+        source = str(path) if name is None else f"'{name}' in {path}"
+        if not len(table):
+            raise no_rows_error(source)
+        _check_finite(source, table)
+    return tables
+
+
+def read_label_file(path: Path, column: str | None, options: ReadOptions) -> pd.Series:
+    """Read one column of a file as text, None where it is missing; its index holds the row names.
+
+    Args:
+        path: the file.
+        column: its name; None for the only one besides the row names.
+        options: how to read the file.
+
+    Raises:
+        ViewError: the file cannot be read, is larger than the limit, or has no such column.
+    """
+    suffix = suffix_of(path)
+    if suffix not in LABEL_READERS:
+        raise ViewError(f"Labels must be in a file of type {', '.join(LABEL_READERS)}. Got {path}.")
+    return _call(lambda: LABEL_READERS[suffix](path, column, options), path)
+
+
+def _call(read: Callable[[], T], path: Path) -> T:
+    """Call a reader, and report any error as one of the file."""
     _check_regular(path)
     try:
-        tables = reader(path, row_names, limit)
+        return read()
     except (ViewError, ModuleNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:  # the libraries raise many types of errors for damaged files
@@ -155,12 +207,6 @@ def read_file(path: Path, row_names: str | None, limit: SizeLimit) -> Tables:
             f"{path} is damaged, or not in the format of its name: {reason}. The file was not changed. "
             "Copy or write it again."
         ) from error
-    for name, table in tables.items():
-        source = str(path) if name is None else f"'{name}' in {path}"
-        if not len(table):
-            raise no_rows_error(source)
-        _check_finite(source, table)
-    return tables
 
 
 def _check_regular(path: Path) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from mvlvm.checks import listed, require
 from mvlvm.errors import ViewError
 from mvlvm.io.size_limits import SizeLimit
+from mvlvm.io.table_content import ReadOptions, label_column_error
 
 _FLOAT_BYTES = np.dtype(np.float64).itemsize
 _NUMERIC = "biuf"
@@ -21,31 +23,39 @@ _SPARSE_FORMATS = {"csr": "csr_matrix", "csc": "csc_matrix"}  # as written by an
 _MAX_SOFT_LINKS = 16
 # Values of MuData.axis for modalities that share their rows: rows only, or rows and columns.
 _SHARED_ROWS = (0, -1)
+_UNNAMED = "_index"  # name of an index without a name
 # Bytes of a Python string besides its characters, and of a reference to it.
 _NAME_BYTES = 64
 _MIN_NAMES, _MAX_NAMES = 16, 4096
 
 
-def read_h5ad(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | None, Any]:
+def read_h5ad(path: Path, options: ReadOptions) -> dict[str | None, Any]:
     """Read the matrix of an H5AD file as a DataFrame."""
     h5py = require("h5py", "Reading H5AD files")
     with h5py.File(path, "r") as file:
-        return {None: _Hdf5File(h5py, path, file, limit).matrix("/", str(path), row_names)}
+        return {None: _Hdf5File(h5py, path, file, options.limit).matrix("/", str(path), options)}
 
 
-def read_h5mu(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | None, Any]:
+def read_h5mu(path: Path, options: ReadOptions) -> dict[str | None, Any]:
     """Read the matrices of all modalities of an H5MU file as DataFrames."""
     h5py = require("h5py", "Reading H5MU files")
     with h5py.File(path, "r") as file:
         check_shared_rows(int(file.attrs.get("axis", 0)))
-        reader = _Hdf5File(h5py, path, file, limit)
+        reader = _Hdf5File(h5py, path, file, options.limit)
         modalities = reader.open("/mod")
         if not isinstance(modalities, h5py.Group):
             raise ValueError("it has no modalities")
         names = [str(name) for name in modalities.attrs.get("mod-order", ())]
         if not names or not all(name in modalities for name in names):
             names = list(modalities)
-        return {name: reader.matrix(f"/mod/{name}", f"{name} of {path}", row_names) for name in names}
+        return {name: reader.matrix(f"/mod/{name}", f"{name} of {path}", options) for name in names}
+
+
+def read_h5_labels(path: Path, column: str | None, options: ReadOptions) -> pd.Series:
+    """Read a column of obs of an H5AD or H5MU file."""
+    h5py = require("h5py", "Reading H5AD and H5MU files")
+    with h5py.File(path, "r") as file:
+        return _Hdf5File(h5py, path, file, options.limit).labels(column)
 
 
 def check_shared_rows(axis: int) -> None:
@@ -112,25 +122,28 @@ class _Hdf5File:
             check_local_storage(self._path, item)
         return item
 
-    def matrix(self, group: str, source: str, row_names: str | None) -> Any:
-        """Return X of an AnnData as a DataFrame of float64, with its row and column names."""
-        pandas = require("pandas", "Reading HDF5 files")
+    def matrix(self, group: str, source: str, options: ReadOptions) -> Any:
+        """Return X or a layer of an AnnData as a DataFrame of float64, with its row and column names."""
         if self.open(f"{group}/mod") is not None:
             raise ViewError(f"{source} must hold an AnnData. Got a MuData. Move its modalities into the outer one.")
-        X = self.open(f"{group}/X")
+        X = self.open(f"{group}/X" if options.layer is None else f"{group}/layers/{options.layer}")
         if X is None:
-            raise ViewError(f"{source} has no X. Set it, adata.X = adata.layers[...], and write the file again.")
+            layers = list(self.open(f"{group}/layers") or ())
+            what = "X" if options.layer is None else f"layer {options.layer!r}"
+            raise ViewError(f"{source} has no {what}. Its layers are: {listed(layers) or 'none'}. Pass one of them.")
         is_dense = isinstance(X, self._h5py.Dataset)
         shape = X.shape if is_dense else self._declared_shape(X)
         if shape is None or len(shape) != 2:
             raise ValueError(f"{X.name} must have two dimensions, and its shape is {shape}")
         n_bytes = _FLOAT_BYTES * max(shape[0], 1) * max(shape[1], 1)
         self._limit.check(source, n_bytes)
-        names = [self._names(f"{group}/{table}", n) for table, n in zip(("obs", "var"), shape, strict=True)]
+        rows, columns = (self._names(f"{group}/{table}", n) for table, n in zip(("obs", "var"), shape, strict=True))
         values = self._numbers(X) if is_dense else self._dense(X, shape)
         self._limit.reserve(source, n_bytes)
-        rows = pandas.RangeIndex(shape[0]) if row_names is None else pandas.Index(names[0], dtype=object)
-        return pandas.DataFrame(values, index=rows, columns=pandas.Index(names[1], dtype=object))
+        if rows.isna().any() or columns.isna().any():
+            raise ValueError("some of its rows or columns have no names")
+        index = pd.RangeIndex(shape[0]) if options.row_names is None else rows
+        return pd.DataFrame(values, index=index, columns=columns.rename(None))
 
     def _declared_shape(self, group: Any) -> tuple[int, ...]:
         declared = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
@@ -167,23 +180,40 @@ class _Hdf5File:
         self._limit.check(f"{dataset.name} of {self._path}", n_bytes)
         return dataset.astype(np.int64 if keep_integers else np.float64)[()]
 
-    def _names(self, table: str, n_expected: int) -> list[str]:
-        """Return the index of obs or var as text."""
+    def labels(self, column: str | None) -> pd.Series:
+        """Return a column of obs as text, None where it is missing, with the row names as index."""
+        frame = self.open("/obs")
+        names = [] if frame is None else [str(name) for name in frame.attrs.get("column-order", ())]
+        if column is None and len(names) == 1:
+            (column,) = names
+        if column not in names:
+            raise label_column_error(self._path, column, names)
+        rows = self._names("/obs", None)
+        return pd.Series(self._strings(f"/obs/{column}", len(rows)), index=rows, dtype=object, name=column)
+
+    def _names(self, table: str, n_expected: int | None) -> pd.Index:
+        """Return the index of obs or var as text, with its name."""
         frame = self.open(table)
         if isinstance(frame, self._h5py.Dataset) and frame.dtype.names:  # as written by anndata before version 0.7
-            return self._column(frame, n_expected, field=frame.dtype.names[0])
+            return pd.Index(self._column(frame, n_expected, field=frame.dtype.names[0]), dtype=object)
         if not isinstance(frame, self._h5py.Group):
             raise ValueError(f"it has no {table}")
-        index = f"{table}/{_text(frame.attrs.get('_index', '_index'))}"
-        column = self.open(index)
+        name = _text(frame.attrs.get("_index", _UNNAMED))
+        names = self._strings(f"{table}/{name}", n_expected)
+        return pd.Index(names, dtype=object, name=None if name == _UNNAMED else name)
+
+    def _strings(self, name: str, n_expected: int | None) -> list[Any]:
+        """Return a column of obs or var as text, None where it is missing."""
+        column = self.open(name)
         if isinstance(column, self._h5py.Group) and "categories" in column:
-            codes = self._numbers(self.open(f"{index}/codes"), keep_integers=True)
-            categories = self._column(self.open(f"{index}/categories"), None)
-            if len(codes) != n_expected or (len(codes) and not 0 <= codes.min() <= codes.max() < len(categories)):
-                raise ValueError(f"{index} has codes that do not match its categories or the shape of X")
-            return [categories[code] for code in codes]
+            codes = self._numbers(self.open(f"{name}/codes"), keep_integers=True)
+            categories = self._column(self.open(f"{name}/categories"), None)
+            n_expected = len(codes) if n_expected is None else n_expected
+            if len(codes) != n_expected or (len(codes) and not -1 <= codes.min() <= codes.max() < len(categories)):
+                raise ValueError(f"{name} has codes that do not match its categories or the number of rows")
+            return [None if code < 0 else categories[code] for code in codes]
         if isinstance(column, self._h5py.Group):  # nullable strings: values and mask
-            column = self.open(f"{index}/values")
+            column = self.open(f"{name}/values")
         return self._column(column, n_expected)
 
     def _column(self, dataset: Any, n_expected: int | None, field: str | None = None) -> list[str]:

@@ -147,7 +147,8 @@ def _parse_header(source: Path, metadata: Mapping[str, str]) -> Header:
 
 
 def _from_format_4(header: Header, arrays: Arrays) -> tuple[Header, Arrays]:
-    """Format 5 states the kind of every model, and may contain the training data."""
+    """Format 5 states the kind of every model and the name of its row names, and may contain the training data."""
+    header = {**header, "layout": {**header["layout"], "index_name": None}}
     if header.get("kind") == "baseline":
         return header, arrays
     return {**header, "kind": "estimator", "data": False}, arrays

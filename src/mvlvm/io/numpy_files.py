@@ -7,10 +7,11 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
+import pandas as pd
 
-from mvlvm.checks import require
 from mvlvm.errors import ViewError
 from mvlvm.io.size_limits import SizeLimit
+from mvlvm.io.table_content import ReadOptions
 
 # Kinds of NumPy arrays.
 _NUMBERS = "iuf"
@@ -24,7 +25,7 @@ _EXTENSION = ".npy"
 Headers = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
-def read_npy(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | None, Any]:
+def read_npy(path: Path, options: ReadOptions) -> dict[str | None, Any]:
     """Read the matrix of an NPY file as a DataFrame."""
     with path.open("rb") as file:
         shape, dtype = _read_header(str(path), file)
@@ -34,13 +35,13 @@ def read_npy(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | 
                 f"{dtype}. Reshape it: array.reshape(-1, 1) if it has one column, array.reshape(len(array), -1) if "
                 "its rows are images."
             )
-        _reserve(path, shape, dtype, limit)
+        _reserve(path, shape, dtype, options.limit)
         _check_length(path.stat().st_size - file.tell(), shape, dtype)
         file.seek(0)
         return {None: _to_frame(np.lib.format.read_array(file, allow_pickle=False))}
 
 
-def read_npz(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | None, Any]:
+def read_npz(path: Path, options: ReadOptions) -> dict[str | None, Any]:
     """Read all matrices of numbers in an NPZ file as DataFrames."""
     if not is_zipfile(path):
         raise BadZipFile("it is not an archive of arrays, or incomplete")
@@ -59,7 +60,7 @@ def read_npz(path: Path, row_names: str | None, limit: SizeLimit) -> dict[str | 
                 f"{', '.join(given) or 'nothing'}."
             )
         for name in views:
-            _reserve(f"The array '{name}' in {path}", *headers[name], limit)
+            _reserve(f"The array '{name}' in {path}", *headers[name], options.limit)
         return {name: _to_frame(read_member(archive, name), _column_names(archive, headers, name)) for name in views}
 
 
@@ -136,5 +137,4 @@ def _reserve(source: object, shape: tuple[int, ...], dtype: np.dtype[Any], limit
 
 def _to_frame(array: np.ndarray, names: np.ndarray | None = None) -> Any:
     """Return an array as a DataFrame."""
-    pandas = require("pandas", "Reading files")
-    return pandas.DataFrame(array.astype(np.float64, copy=False), columns=None if names is None else names.astype(str))
+    return pd.DataFrame(array.astype(np.float64, copy=False), columns=None if names is None else names.astype(str))

@@ -6,16 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mvlvm.checks import check_choice, listed, require
+import pandas as pd
+
+from mvlvm.checks import check_choice, listed
 from mvlvm.errors import ViewError, ViewWarning, warn
-from mvlvm.io.formats import Tables, read_file, suffix_of
+from mvlvm.io.formats import Tables, read_file, read_label_file, suffix_of
 from mvlvm.io.size_limits import SizeLimit
+from mvlvm.io.table_content import ReadOptions
 
 JOINS = ("outer", "inner")
+_LAYERED = (".h5ad", ".h5mu")
 
 
 def read(
-    path: Any, *, join: str = "outer", row_names: str | None = "auto", max_bytes: float | int | None = None
+    path: Any,
+    *,
+    join: str = "outer",
+    row_names: str | None = "auto",
+    layer: str | None = None,
+    max_bytes: float | int | None = None,
 ) -> dict[str, Any]:
     """Read views from files and join their rows.
 
@@ -29,6 +38,7 @@ def read(
         row_names: the column of row names in CSV, TSV and Parquet files; None if there is none, which matches rows by
             position in all files; "auto" uses the first column if its header is empty, "id", "sample" or similar, or
             if it holds text.
+        layer: the layer of H5AD and H5MU files to read instead of X, such as "counts".
         max_bytes: the largest size in memory of all tables together, as declared by the files, which is checked before
             memory is allocated; None for a quarter of the available memory.
 
@@ -43,20 +53,39 @@ def read(
         ViewWarning: numbers were read as column names, or a view has no row in common with the others.
     """
     check_choice(join, "join", JOINS)
-    limit = SizeLimit(max_bytes)
+    options = ReadOptions(SizeLimit(max_bytes), row_names, layer)
     tables: dict[str, Any] = {}
     files: dict[str, Path] = {}
     for source, file in _sources(path).items():
-        for name, table in _name_tables(source, read_file(file, row_names, limit), path).items():
+        for name, table in _name_tables(source, read_file(file, options), path).items():
             if name in tables:
                 raise ViewError(
                     f"The names of views must be unique. Got '{name}' from {files[name]} and from {file}. "
                     "Pass a dict, view name -> file."
                 )
             tables[name], files[name] = table, file
+        if layer is not None and suffix_of(file) not in _LAYERED:
+            raise ViewError(f"Only files of type {' and '.join(_LAYERED)} have layers. Got layer={layer!r} for {file}.")
     if not tables:
         raise ViewError(f"The files must hold at least one view. Got none in {path}.")
     return join_rows(tables, files, join, by_position=row_names is None)
+
+
+def read_labels(path: Any, column: str | None = None, *, row_names: str | None = "auto") -> pd.Series:
+    """Read labels, such as classes, from a column of a file.
+
+    Args:
+        path: a CSV, TSV or Parquet file, or an H5AD or H5MU file with the column in its obs.
+        column: the name of the column; None if it is the only one besides the row names.
+        row_names: the column of row names, as for `read`.
+
+    Returns:
+        The labels as text, None where they are missing; the index holds the row names.
+
+    Raises:
+        ViewError: the file is missing or damaged, or has no such column.
+    """
+    return read_label_file(_as_path(path), column, ReadOptions(SizeLimit(), row_names))
 
 
 def _sources(path: Any) -> dict[str, Path]:
@@ -150,12 +179,13 @@ def join_rows(
         )
     if how == "outer":
         _warn_of_disjoint_views(tables, files)
-    index = require("pandas", "Reading files").Index(rows, dtype=object)
+    names = (table.index.name for table in tables.values())
+    index = pd.Index(rows, dtype=object, name=next((name for name in names if name is not None), None))
     return {name: table.reindex(index) for name, table in tables.items()}
 
 
 def _is_unnamed(table: Any) -> bool:
-    return isinstance(table.index, require("pandas", "Reading files").RangeIndex)
+    return isinstance(table.index, pd.RangeIndex)
 
 
 def _all_rows(tables: Mapping[str, Any]) -> list[str]:

@@ -4,13 +4,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from mvlvm.checks import is_number, listed, require
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError
+from mvlvm.io.size_limits import SizeLimit
 
 # Entries that denote missing values.
 MISSING = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
@@ -24,6 +27,22 @@ _ROW_NAME_HEADERS = frozenset((
 # Last words of such headers: Patient ID, Row.names, cell_barcode.
 _ROW_NAME_WORDS = frozenset(("id", "ids", "name", "names", "barcode", "barcodes"))
 _MOST = 0.5
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of reading a file.
+
+    Attributes:
+        limit: the memory that all tables together may need.
+        row_names: the column of row names in CSV, TSV and Parquet files; "auto" to recognise it; None if rows have no
+            names.
+        layer: the layer of H5AD and H5MU files to read instead of X.
+    """
+
+    limit: SizeLimit
+    row_names: str | None = "auto"
+    layer: str | None = None
 
 
 def find_row_name_column(header: Sequence[str], first: Sequence[str]) -> int | None:
@@ -57,6 +76,11 @@ def is_row_name_header(header: str) -> bool:
     return normalised in _ROW_NAME_HEADERS or normalised.rpartition("_")[-1] in _ROW_NAME_WORDS
 
 
+def index_name(header: str) -> str | None:
+    """Return the name of an index that was stored as a column with a header; None if it has no name."""
+    return None if header.strip().lower() in _NO_HEADER else header
+
+
 def is_row_name_column(header: str, entries: Iterable[str]) -> bool:
     """Return whether the first column of a table holds row names, judging by its header and by text entries.
 
@@ -84,17 +108,16 @@ def to_numeric(frame: Any, path: Path) -> Any:
     Raises:
         ViewError: there is no column, or a column does not hold numbers.
     """
-    pandas = require("pandas", "Reading files")
     if not frame.shape[1]:
         raise ViewError(
             f"{path} must have at least one column of numbers. Got none besides the row names. Add one, or pass "
             "row_names=None if the column read as row names holds numbers."
         )
-    types = pandas.api.types
+    types = pd.api.types
     for label in [label for label, dtype in frame.dtypes.items() if not types.is_numeric_dtype(dtype)]:
         frame[label] = _parse_column(frame[label], path)
     values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
+    return pd.DataFrame(values, index=frame.index, columns=frame.columns)
 
 
 def no_rows_error(source: object) -> ViewError:
@@ -107,6 +130,14 @@ def column_not_found_error(path: Path, row_names: str, columns: Sequence[Any]) -
     return ViewError(
         f"{path} has no column {row_names!r} for the row names. Its columns are: {listed(columns)}. "
         "Pass one of them as row_names, or row_names=None if the rows have no names."
+    )
+
+
+def label_column_error(path: Path, column: str | None, columns: Sequence[Any]) -> ViewError:
+    """Return the error for a column of labels that does not exist, or that was not chosen among several."""
+    problem = "several columns, and none was chosen" if column is None else f"no column {column!r}"
+    return ViewError(
+        f"{path} has {problem} for the labels. Its columns are: {listed(columns) or 'none'}. Name one of them."
     )
 
 

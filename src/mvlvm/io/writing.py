@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 
-from mvlvm.checks import is_dataframe, listed, require
+from mvlvm.checks import listed, require
 from mvlvm.errors import ViewError
 from mvlvm.io.anndata_objects import as_mudata, suppress_anndata_warnings
 from mvlvm.io.atomic import open_atomically, path_atomically
@@ -52,23 +53,22 @@ def _suffix_of(path: Path) -> str:
 
 def _as_frame(name: str, table: Any) -> Any:
     """Return a table as a DataFrame with text as column names, and as row names unless the rows are numbered."""
-    pandas = require("pandas", _PURPOSE)
-    if not is_dataframe(table):
+    if not isinstance(table, pd.DataFrame):
         array = np.asarray(table)
         if array.ndim != 2:
             raise ViewError(f"Table '{name}' must have two dimensions, rows and columns. Got shape {array.shape}.")
-        table = pandas.DataFrame(array)
+        table = pd.DataFrame(array)
     columns = [f"x{i}" for i in range(table.shape[1])] if _is_numbered(table.columns) else list(map(str, table.columns))
-    rows = pandas.RangeIndex(len(table)) if _is_numbered(table.index) else pandas.Index(map(str, table.index))
+    rows = pd.RangeIndex(len(table)) if _is_numbered(table.index) else pd.Index(map(str, table.index))
+    rows = rows.rename(table.index.name)
     types = [_STORED_AS.get(str(dtype), dtype) for dtype in table.dtypes]
-    positions = table.set_axis(pandas.RangeIndex(table.shape[1]), axis=1).astype(dict(enumerate(types)))
-    return positions.set_axis(pandas.Index(columns, dtype=object), axis=1).set_axis(rows, axis=0)
+    positions = table.set_axis(pd.RangeIndex(table.shape[1]), axis=1).astype(dict(enumerate(types)))
+    return positions.set_axis(pd.Index(columns, dtype=object), axis=1).set_axis(rows, axis=0)
 
 
 def _is_numbered(index: Any) -> bool:
     """Return whether the names of rows or columns are their positions, which pandas assigns if there are no names."""
-    pandas = require("pandas", _PURPOSE)
-    return index.equals(pandas.RangeIndex(len(index)))
+    return index.equals(pd.RangeIndex(len(index)))
 
 
 def _write_csv(path: Path, frames: Mapping[str, Any]) -> None:
@@ -122,9 +122,8 @@ def _write_h5mu(path: Path, frames: Mapping[str, Any]) -> None:
 
 
 def _as_floats(frame: Any) -> Any:
-    pandas = require("pandas", _PURPOSE)
     values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pandas.DataFrame(values, index=frame.index, columns=frame.columns)
+    return pd.DataFrame(values, index=frame.index, columns=frame.columns)
 
 
 def _single(path: Path, frames: Mapping[str, Any]) -> Any:
@@ -149,7 +148,7 @@ def _check_unique(path: Path, kind: str, names: Any) -> None:
 
 
 def _check_numbers(name: str, frame: Any) -> None:
-    types = require("pandas", _PURPOSE).api.types
+    types = pd.api.types
     text = [label for label, dtype in frame.dtypes.items() if not types.is_numeric_dtype(dtype)]
     if text:
         raise ViewError(

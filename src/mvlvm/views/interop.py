@@ -8,8 +8,9 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from mvlvm.checks import is_dataframe, listed, require
+from mvlvm.checks import listed, require
 from mvlvm.errors import ViewError
 from mvlvm.io.anndata_objects import suppress_anndata_warnings as suppress_anndata_warnings
 from mvlvm.io.hdf5 import check_shared_rows
@@ -25,7 +26,7 @@ def is_sparse(value: object) -> bool:
 
 def is_foreign_table(value: object) -> bool:
     """Return whether a value is a table with column names of another library than pandas: polars, pyarrow, modin."""
-    if isinstance(value, type | np.ndarray) or is_dataframe(value):
+    if isinstance(value, type | np.ndarray | pd.DataFrame):
         return False
     if callable(getattr(value, "__dataframe__", None)):
         return True
@@ -41,15 +42,16 @@ def as_dataframe(table: Any) -> Any:
     """
     if not is_foreign_table(table):
         return table
-    pandas = require("pandas", "Reading tables with column names", extra="pandas")
     try:
         if callable(getattr(table, "__array__", None)):
             rows = getattr(table, "index", None)
-            index = rows if isinstance(rows, pandas.Index) else None
-            return pandas.DataFrame(np.asarray(table), columns=_column_names(table), index=index)
+            index = rows if isinstance(rows, pd.Index) else None
+            names = _column_names(table)
+            columns = None if names is None else pd.Index(names)
+            return pd.DataFrame(np.asarray(table), columns=columns, index=index)
         if callable(getattr(table, "__arrow_c_stream__", None)):
             return require("pyarrow", "Reading Arrow tables").table(table).to_pandas()
-        return pandas.api.interchange.from_dataframe(table)
+        return pd.api.interchange.from_dataframe(table)
     except (TypeError, ValueError, AttributeError):  # validation rejects it with a specific message
         return table
 
@@ -65,7 +67,7 @@ def _column_names(table: Any) -> list[Any] | None:
 
 def has_sparse_columns(frame: Any) -> bool:
     """Return whether a DataFrame has columns of a sparse data type."""
-    return any(isinstance(dtype, sys.modules["pandas"].SparseDtype) for dtype in frame.dtypes)
+    return any(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes)
 
 
 def as_dense(name: str, table: Any) -> np.ndarray:
@@ -159,8 +161,7 @@ def anndata_to_frame(name: str, adata: Any) -> Any:
     if adata.X is None:
         raise ViewError(f"View '{name}' is an AnnData without X. Set it first: adata.X = adata.layers[...].")
     X = as_dense(name, adata.X) if is_sparse(adata.X) else np.asarray(adata.X)
-    pandas = require("pandas", "AnnData")
-    return pandas.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
+    return pd.DataFrame(X, index=adata.obs_names, columns=adata.var_names)
 
 
 def mudata_to_frames(mdata: Any) -> dict[str, Any]:

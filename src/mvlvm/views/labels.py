@@ -4,17 +4,16 @@ Labels are text, numbers, booleans or pandas categories. Class k of a label view
 """
 
 import math
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
-from mvlvm.checks import is_dataframe, is_number, is_series, listed
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError
 from mvlvm.io.schema import check_fields
 from mvlvm.views.interop import is_sparse
@@ -73,16 +72,12 @@ class LabelFormat:
             P: values per class, such as probabilities.
             index: row labels of a DataFrame.
         """
-        text = isinstance(self.classes[0], str) and find_spec("pandas") is not None
+        text = isinstance(self.classes[0], str)
         if not text and self.shape in (LabelContainer.ARRAY, LabelContainer.COLUMN):
             return P
-        import pandas as pd  # optional; needed only for labels that are text or come from pandas
-
         return pd.DataFrame(P, index=index, columns=pd.Index(list(self.classes)))
 
     def _series(self, entries: list[Label | None], index: Any) -> Any:
-        import pandas as pd
-
         if self.dtype == "category":
             values = pd.Categorical(entries, categories=list(self.classes), ordered=self.ordered)
             return pd.Series(values, index=index, name=self.name)
@@ -130,9 +125,9 @@ def is_label_column(table: Any) -> bool:
     """
     if _is_categorical(table):
         return True
-    if is_series(table):
+    if isinstance(table, pd.Series):
         return len(table) > 0 and (_has_categories(table) or _are_labels(table.dropna().to_numpy()))
-    if is_dataframe(table):
+    if isinstance(table, pd.DataFrame):
         return table.shape[1] == 1 and (_has_categories(table.iloc[:, 0]) or _has_text(table.to_numpy()))
     if is_sparse(table):
         return False
@@ -158,9 +153,9 @@ def infer_label_format(name: str, table: Any, classes: Sequence[Label] | None = 
         ViewError: an entry cannot be a label, or labels have different types.
     """
     found = tuple(_find_classes(name, table) if classes is None else classes)
-    if is_dataframe(table) or is_series(table):
-        column = table if is_series(table) else table.iloc[:, 0]
-        shape = LabelContainer.SERIES if is_series(table) else LabelContainer.FRAME
+    if isinstance(table, pd.DataFrame | pd.Series):
+        column = table if isinstance(table, pd.Series) else table.iloc[:, 0]
+        shape = LabelContainer.SERIES if isinstance(table, pd.Series) else LabelContainer.FRAME
         ordered = _has_categories(column) and bool(column.cat.ordered)
         return LabelFormat(found, shape, str(column.dtype), column.name, ordered)
     if _is_categorical(table):
@@ -237,13 +232,12 @@ def _as_label(name: str, entry: Any) -> Label | None:
 def _is_missing(entry: Any) -> bool:
     if entry is None or (isinstance(entry, float) and math.isnan(entry)):
         return True
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and (entry is pandas.NA or entry is pandas.NaT)
+    return entry is pd.NA or entry is pd.NaT
 
 
 def _label_array(table: Any) -> np.ndarray:
     """Return a table as an array without converting numbers or missing entries to text."""
-    if is_series(table) or is_dataframe(table):
+    if isinstance(table, pd.DataFrame | pd.Series):
         return table.to_numpy(dtype=object)
     if isinstance(table, np.ma.MaskedArray):
         array = table.data.astype(object)
@@ -272,20 +266,19 @@ def _has_text(array: np.ndarray) -> bool:
 
 
 def _is_categorical(table: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(table, pandas.Categorical)
+    return isinstance(table, pd.Categorical)
 
 
 def _has_categories(column: Any) -> bool:
-    return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
+    return isinstance(column.dtype, pd.CategoricalDtype)
 
 
 def _categories(table: Any) -> list[Any] | None:
     """Return the categories of a pandas object, None if it has none."""
     if _is_categorical(table):
         return table.categories.tolist()
-    if is_dataframe(table) or is_series(table):
-        column = table if is_series(table) else table.iloc[:, 0]
+    if isinstance(table, pd.DataFrame | pd.Series):
+        column = table if isinstance(table, pd.Series) else table.iloc[:, 0]
         return column.cat.categories.tolist() if _has_categories(column) else None
     return None
 

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
-from mvlvm.checks import is_dataframe, is_series
 from mvlvm.io.anndata_objects import as_anndata, as_mudata
 from mvlvm.views.interop import (
     anndata_to_frame,
@@ -104,8 +104,6 @@ class Layout:
             return label_format.per_class(array, self.index) if per_class else label_format.labels(array, self.index)
         if name not in self.columns:
             return array
-        import pandas as pd  # optional; needed only for views passed or saved as DataFrames
-
         return pd.DataFrame(array, columns=self.columns[name], index=self.index)
 
 
@@ -164,10 +162,14 @@ def infer_layout(
         labels: view name -> label format, for label views.
     """
     formats = labels or {}
-    indices = [table.index for table in tables.values() if is_dataframe(table) or is_series(table)]
+    indices = [table.index for table in tables.values() if isinstance(table, pd.DataFrame | pd.Series)]
     return Layout(
         container,
-        columns={name: table.columns for name, table in tables.items() if is_dataframe(table) and name not in formats},
+        columns={
+            name: table.columns
+            for name, table in tables.items()
+            if isinstance(table, pd.DataFrame) and name not in formats
+        },
         index=next(iter(indices), None),
         names=tuple(tables),
         labels=formats,
@@ -201,7 +203,7 @@ def _is_list_of_views(views: Any) -> bool:
 
 def _is_matrix(view: Any) -> bool:
     try:
-        named = is_dataframe(view) or is_foreign_table(view) or is_anndata(view) or is_mudata(view)
+        named = isinstance(view, pd.DataFrame) or is_foreign_table(view) or is_anndata(view) or is_mudata(view)
         return named or np.ndim(view) == 2
     except (TypeError, ValueError, RuntimeError):  # ragged lists, and tensors that NumPy cannot convert
         return True

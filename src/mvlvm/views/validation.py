@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
-from mvlvm.checks import is_dataframe, is_number, is_series, listed
+from mvlvm.checks import is_number, listed
 from mvlvm.errors import ViewError
 from mvlvm.views.column_names import match_columns, match_positions
 from mvlvm.views.interop import as_dense, has_sparse_columns, is_anndata, is_mudata, is_sparse
@@ -165,9 +166,9 @@ def as_matrix(name: str, table: Any) -> Float[np.ndarray, "N M"]:
 def _as_array(name: str, table: Any) -> np.ndarray:
     """Convert a view to an array of any type, with NaN for missing entries."""
     try:
-        if is_sparse(table) or (is_dataframe(table) and has_sparse_columns(table)):
+        if is_sparse(table) or (isinstance(table, pd.DataFrame) and has_sparse_columns(table)):
             return as_dense(name, table)
-        if is_dataframe(table):
+        if isinstance(table, pd.DataFrame):
             array = table.to_numpy()  # na_value is needed for object arrays only; numeric arrays represent it as NaN
             return table.to_numpy(dtype=object, na_value=np.nan) if array.dtype == object else array
         if isinstance(table, np.ma.MaskedArray):
@@ -226,7 +227,7 @@ def _check_names(tables: Mapping[Any, Any]) -> None:
 
 def _check_row_labels(tables: Mapping[str, Any]) -> None:
     """Check that all tables have the same row labels in the same order, as rows of the same samples do."""
-    frames = [(name, table) for name, table in tables.items() if is_dataframe(table) or is_series(table)]
+    frames = [(name, table) for name, table in tables.items() if isinstance(table, pd.DataFrame | pd.Series)]
     for name, frame in frames[1:]:
         first_name, first = frames[0]
         if not frame.index.equals(first.index):
@@ -282,7 +283,7 @@ def _check_finite(name: str, array: Float[np.ndarray, "N M"], table: Any) -> Non
         return
     infinite = np.isinf(array)
     row, column = (int(position) for position in np.argwhere(infinite)[0])
-    label = f"'{table.columns[column]}'" if is_dataframe(table) else column
+    label = f"'{table.columns[column]}'" if isinstance(table, pd.DataFrame) else column
     raise ViewError(
         f"View '{name}' contains infinity: {infinite.sum()} of its {array.size} entries are infinite, the first in row "
         f"{row}, column {label}. Use NaN for missing entries."
@@ -307,7 +308,7 @@ def _is_scalar(views: Any) -> bool:
 
 def _match_columns(name: str, table: Any, layout: Layout, width: int) -> Any:
     """Return a view of new rows with its columns in the order of training, if they have names."""
-    if not is_dataframe(table) or name in layout.labels:
+    if not isinstance(table, pd.DataFrame) or name in layout.labels:
         return table
     if name in layout.columns:
         return match_columns(name, table, layout.columns[name])
