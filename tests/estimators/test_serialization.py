@@ -105,7 +105,9 @@ def test_fitted_attributes_are_saved(fitted, tmp_path):
 
 
 def test_labels_parameters_and_the_class_of_the_estimator_are_saved(tmp_path):
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("xyz"), index=pd.RangeIndex(5, 25, name="cell"))
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(20, 3)), columns=list("xyz"), index=pd.RangeIndex(5, 25, name="cell")
+    )
     est = MVARFLVM(n_mixtures={"a": 1}, init=np.zeros((20, 2)) + frame.to_numpy()[:, :2], max_iter=3, tol=0.0)
     est.fit({"a": frame}).save(tmp_path / "m")
     loaded = mvlvm.load(tmp_path / "m")

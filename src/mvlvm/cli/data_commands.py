@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mvlvm.cli.exit_handling import fail, interruptible
+from mvlvm.cli.exit_handling import Output, fail, interruptible
 
 if TYPE_CHECKING:
     from mvlvm.datasets import Dataset
@@ -18,6 +18,10 @@ Name = Annotated[str, typer.Argument(help="Name of a data set, see `mvlvm data l
 DataHome = Annotated[
     Path | None,
     typer.Option(help="Folder to search first, before $MVLVM_DATA and the cache folder, and destination of downloads."),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="Option of the data set, with a JSON or text value. Repeatable."),
 ]
 
 
@@ -38,10 +42,7 @@ def show(
     name: Name,
     data_home: DataHome = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for subsampling or simulation.")] = 0,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Option of the data set, with a JSON or text value. Repeatable."),
-    ] = None,
+    option: Options = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -83,6 +84,30 @@ def fetch(name: Name, data_home: DataHome = None) -> None:
             except OSError as error:
                 fail(_read_failure(error, file))
             data_report.print_line(f"{file} {'found' if found else 'downloaded'}: {path}")
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="Folder to write: a CSV file for every view, and labels.csv.")],
+    new_rows: Annotated[
+        int, typer.Option(min=0, help="Number of random rows to write into the subfolder `new` instead.")
+    ] = 0,
+    data_home: DataHome = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for subsampling, simulation and new rows.")] = 0,
+    option: Options = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an export in the folder.")] = False,
+) -> None:
+    """Write a data set as CSV files, to try `mvlvm fit` and the other commands on."""
+    from mvlvm.cli import data_export, data_report
+
+    output = Output()
+    with output.errors(f"Interrupted before '{name}' was exported. Nothing was written."):
+        data_export.check_folder(out, force=force)
+        _entry(name)
+        data = _load(name, _cache(data_home), seed, data_report.parse_options(name, option or []))
+        files = data_export.export(data, out, n_new=new_rows, seed=seed)
+        output.note(f"Wrote {', '.join(files)} to {out}.")
 
 
 def _entry(name: str) -> "DatasetEntry":

@@ -7,9 +7,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mvlvm.cli import data_commands, study_commands
+from mvlvm.cli import data_commands, model_commands, study_commands
 from mvlvm.cli.bench import bench
 from mvlvm.cli.exit_handling import interruptible, need_matplotlib
+from mvlvm.cli.fit_command import fit
 from mvlvm.cli.reproduce import reproduce
 from mvlvm.version import __version__
 
@@ -17,7 +18,6 @@ app = typer.Typer(
     name="mvlvm",
     help="Multi-view latent variable models with Gaussian processes.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -58,6 +58,16 @@ def demo(
         console.print(f"  {path}", soft_wrap=True, highlight=False)
 
 
+app.command(name="fit")(fit)
+for command in (
+    model_commands.show,
+    model_commands.transform,
+    model_commands.predict,
+    model_commands.impute,
+    model_commands.score,
+    model_commands.sample,
+):
+    app.command()(command)
 app.command(name="bench")(bench)
 app.command(name="reproduce")(reproduce)
 app.add_typer(data_commands.app, name="data")

@@ -25,6 +25,8 @@ except ImportError:  # Windows
     fcntl = None
 
 _SUFFIX = ".part"
+# Name of a folder in the part that replaces it.
+_REPLACED = "replaced"
 _RANDOM_BYTES = 8
 # File systems limit names to 255 bytes; the prefix, the random characters and the suffix need 23.
 _MAX_NAME_BYTES = 200
@@ -85,6 +87,36 @@ def path_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     with _new_part(target, _create_folder) as part:
         yield part / target.name
         _replace(part / target.name, target)
+
+
+@contextmanager
+def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Provide a new folder that takes the place of `path` at the end of the `with` block.
+
+    If the block raises an exception, `path` is not changed and nothing remains. If the process is killed between the
+    two renames that replace an existing folder, the next call restores it.
+
+    Args:
+        path: the folder; its parent must exist.
+
+    Raises:
+        OSError: the folder cannot be created or replaced.
+    """
+    target = Path(os.path.realpath(path))
+    _restore_replaced(target)
+    with _new_part(target, _create_folder) as part:
+        new, replaced = part / "new", part / _REPLACED
+        new.mkdir()
+        yield new
+        if target.exists():
+            os.rename(target, replaced)
+        try:
+            os.rename(new, target)
+        except BaseException:
+            if replaced.exists():
+                os.rename(replaced, target)
+            raise
+        _flush_folder(target.parent)
 
 
 def move_atomically(source: Path, path: str | os.PathLike[str]) -> None:
@@ -194,6 +226,16 @@ def _remove_abandoned_parts(target: Path) -> None:
             if pattern.fullmatch(entry.name):
                 with suppress(OSError):
                     _remove_if_abandoned(Path(entry.path))
+
+
+def _restore_replaced(target: Path) -> None:
+    """Restore a folder that a killed writer had moved into its part, before it put the new one in its place."""
+    if not target.exists():
+        for entry in os.listdir(target.parent):
+            replaced = target.parent / entry / _REPLACED
+            if entry.startswith(_part_prefix(target)) and entry.endswith(_SUFFIX) and replaced.is_dir():
+                os.rename(replaced, target)
+                return
 
 
 def _remove_if_abandoned(part: Path) -> None:
