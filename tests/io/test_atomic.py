@@ -13,7 +13,7 @@ import time
 import pytest
 
 import mvlvm.io.atomic
-from mvlvm.io.atomic import move_atomically, open_atomically, path_atomically, write_atomically
+from mvlvm.io.atomic import folder_atomically, move_atomically, open_atomically, path_atomically, write_atomically
 
 CONTENTS = [bytes([letter]) * 300_000 for letter in b"abcdefgh"]
 PART = ".model.{}.part"
@@ -320,3 +320,60 @@ def test_killed_writers_leave_a_whole_file_and_parts_that_the_next_write_removes
     assert n_parts > 0
     write_atomically(target, CONTENTS[0])
     assert names(target.parent) == ["model"]
+
+
+def write_folder(path, content):
+    with folder_atomically(path) as folder:
+        (folder / "a").write_text(content)
+        (folder / "b").mkdir()
+
+
+def test_folders_are_created_and_replaced(tmp_path):
+    for content in ("old", "new"):
+        write_folder(tmp_path / "out", content)
+        assert (tmp_path / "out" / "a").read_text() == content
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(FileNotFoundError):
+        write_folder(tmp_path / "missing" / "out", "new")
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_the_old_folder_and_nothing_else(tmp_path, failure):
+    write_folder(tmp_path / "out", "old")
+
+    def fail():
+        with folder_atomically(tmp_path / "out") as folder:
+            (folder / "a").write_text("new")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert (tmp_path / "out" / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_error_between_the_two_renames_restores_the_old_folder(tmp_path, monkeypatch):
+    write_folder(tmp_path / "out", "old")
+    rename = os.rename
+
+    def fail_for_new(source, target):
+        if os.path.basename(source) == "new":
+            raise OSError("No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(mvlvm.io.atomic.os, "rename", fail_for_new)
+    with pytest.raises(OSError, match="No space"):
+        write_folder(tmp_path / "out", "new")
+    assert (tmp_path / "out" / "a").read_text() == "old"
+
+
+def test_a_folder_of_a_writer_killed_between_the_renames_is_restored_by_the_next_one(tmp_path):
+    write_folder(tmp_path / "out", "old")
+    part = tmp_path / f"{mvlvm.io.atomic._part_prefix(tmp_path / 'out')}0123456789abcdef.part"
+    part.mkdir()
+    (tmp_path / "out").rename(part / "replaced")
+    with folder_atomically(tmp_path / "out") as folder:
+        assert (tmp_path / "out" / "a").read_text() == "old"
+        (folder / "a").write_text("new")
+    assert (tmp_path / "out" / "a").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -59,6 +59,9 @@ class Output:
             # the library prints to stdout, which belongs to the result
             with warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
                 warnings.showwarning = _show_warning
+                warnings.simplefilter("default")
+                for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+                    warnings.simplefilter("ignore", category)
                 yield
         except (KeyboardInterrupt, UsageError) as error:
             by_user = isinstance(error, KeyboardInterrupt)

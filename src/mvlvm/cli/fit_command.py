@@ -159,13 +159,15 @@ def _read_config(path: Path) -> tuple[dict[str, Any], Path]:
 
 def _config_parameters(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the parameters of a configuration; "none" stands for None, which TOML does not have."""
-    parameters = {name: _without_none(value) for name, value in table.get("parameters", {}).items()}
+    parameters = {name: _from_toml(name, value) for name, value in table.get("parameters", {}).items()}
     return {name: resolve_init(value, folder) if name == "init" else value for name, value in parameters.items()}
 
 
-def _without_none(value: Any) -> Any:
+def _from_toml(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _without_none(entry) for name, entry in value.items()}
+        return {view: _from_toml(name, entry) for view, entry in value.items()}
+    if isinstance(value, int) and MODEL_OPTIONS[name].kind is float:
+        return float(value)
     return None if value == "none" else value
 
 
