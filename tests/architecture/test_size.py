@@ -12,8 +12,8 @@ MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 7
 MAY_BE_LONGER = {"estimators/base.py": 600}
 # The interface of all likelihoods is one class, so that inheritance has two levels.
 MAY_HAVE_MORE_METHODS = {"AbstractLikelihood": 10}
-# `load` passes options to data sets, and checks their names against those that the data set has. A command has an option
-# for every parameter of the estimator, which are declared in a table.
+# `load` passes options to data sets, and checks their names against those that the data set has. `mvlvm fit` has an
+# option for every parameter of the estimator; they are declared in a table.
 MAY_TAKE_KEYWORDS = {("loader.py", "load"), ("model_options.py", "wrapped")}
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Background of a cell by its value from 0 to 1, in shades of blue that are readable on dark and light terminals.
 _SHADES = ("", "on grey93", "on light_sky_blue1", "on sky_blue2", "on steel_blue1", "on dodger_blue2")
 _LIGHT_SHADES = 4
+# Headers that fit into 80 columns.
+_HEADERS = {"missing_rows": "missing rows", "missing_entries": "missing entries", "noise_std": "noise std",
+            "explained_variance": "explained"}  # fmt: skip
 
 
 def summary(path: Path, est: "AbstractMultiViewLVM") -> dict[str, Any]:
@@ -66,7 +69,8 @@ def _views_table(views: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = {name: None for row in views.values() for name in row}
     table = Table("view", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in columns:
-        table.add_column(name.replace("_", " "), justify="left" if name in ("likelihood", "scale") else "right")
+        text = name in ("likelihood", "scale")
+        table.add_column(_HEADERS.get(name, name), justify="left" if text else "right", no_wrap=text, overflow="fold")
     for name, row in views.items():
         table.add_row(str(name), *(_cell(column, row.get(column)) for column in columns))
     return table
