@@ -67,7 +67,7 @@ def print_summary(values: Mapping[str, Any]) -> None:
 
 def _views_table(views: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = {name: None for row in views.values() for name in row}
-    table = Table("view", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table = Table("view", box=SIMPLE_HEAD, padding=0, show_edge=False)
     for name in columns:
         text = name in ("likelihood", "scale")
         table.add_column(_HEADERS.get(name, name), justify="left" if text else "right", no_wrap=text, overflow="fold")
@@ -85,7 +85,7 @@ def _cell(column: str, value: Any) -> str:
 
 def _relevance_table(relevance: Mapping[str, Mapping[str, float]]) -> Table:
     dimensions = list(next(iter(relevance.values())))
-    table = Table("view", *dimensions, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    table = Table("view", *dimensions, box=SIMPLE_HEAD, padding=0, show_edge=False)
     for name, row in relevance.items():
         table.add_row(str(name), *(_heat_cell(row[dimension]) for dimension in dimensions))
     return table
