@@ -8,7 +8,7 @@ THREADS ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-baselines test-mutations check check-results compare-bits clean
+.PHONY: help demo test test-slow test-baselines test-mutations check check-results compare-bits reproduce bench clean
 
 help:
 	@echo "make demo                 fit two built-in data sets, print a table of results, write figures to $(DEMO_OUT)/"
@@ -19,7 +19,9 @@ help:
 	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
 	@echo "make compare-bits BASE=<commit>  compare results with those of a commit, bit for bit; DIFFER=<cases> may differ, all by TOLERANCE"
 	@echo "make check-results        recompute every number in docs/results from the cells in results/"
-	@echo "make results-NAME         measure a study of 'mvlvm studies list', or all of 'paper' or 'quality'; resumes"
+	@echo "make reproduce            reproduce the tables and figures of the paper, with small sizes, in reproduce/; resumes"
+	@echo "make bench                compare run time and memory with other libraries, in bench/; resumes"
+	@echo "make results-NAME         measure a study of 'python -m benchmarks list', or a group of them; resumes"
 	@echo "make clean                remove the environment (.venv) and $(DEMO_OUT)/"
 	@echo "make help                 show this list"
 
@@ -29,19 +31,23 @@ help:
 	@touch $@
 
 .venv/demo: .venv/torch pyproject.toml
-	$(PIP) --editable ".[demo]"
+	$(PIP) --editable ".[plots]"
 	@touch $@
 
-.venv/test: .venv/demo
-	$(PIP) --editable ".[test]"
+.venv/test: .venv/demo benchmarks/requirements.txt
+	$(PIP) --editable ".[test]" --requirement benchmarks/requirements.txt
 	@touch $@
 
 .venv/dev: .venv/test
 	$(PIP) --editable ".[dev]"
 	@touch $@
 
-.venv/bench: .venv/demo
-	$(PIP) --editable ".[bench]"
+.venv/results: .venv/demo benchmarks/requirements.txt
+	$(PIP) --editable ".[plots]" --requirement benchmarks/requirements.txt
+	@touch $@
+
+.venv/bench: .venv/results
+	$(PIP) --editable ".[all]"
 	@touch $@
 
 .venv/baselines: .venv/demo
@@ -68,15 +74,22 @@ check: .venv/dev test
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.architecture.size_report
 
-check-results: .venv/demo
-	$(BIN)/python -m mvlvm studies check
+check-results: .venv/results
+	$(BIN)/python -m benchmarks check
+
+reproduce: .venv/bench
+	$(BIN)/python -m benchmarks reproduce all
+
+bench: .venv/bench
+	$(BIN)/python -m benchmarks bench
 
 compare-bits: .venv/test
 	$(BIN)/python -m tests.architecture.compare_bits $(BASE) $(if $(DIFFER),--differ $(DIFFER)) $(if $(TOLERANCE),--tolerance $(TOLERANCE))
 
 results-%: .venv/bench
-	$(BIN)/python -m mvlvm studies run $*
+	$(BIN)/python -m benchmarks run $*
 
 clean:
 	rm -rf .venv "$(DEMO_OUT)"

@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from benchmarks.__main__ import app as benchmarks_app
 from mvlvm import NGMVLVM, DataFileError
 from mvlvm.cli.main import app
 from mvlvm.cli.model_options import MODEL_OPTIONS
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Languages of blocks; a plain one holds commands with an explanation, which are parsed, or a diagram.
 LANGUAGES = {"pycon", "python", "sh", "toml", "matlab", ""}
+APPS = {"mvlvm ": app, "python -m benchmarks ": benchmarks_app}
 INSTALLATION = re.compile(r"(make|pip|git|cd) ")
 
 
@@ -83,7 +85,7 @@ def test_examples_of_a_page_print_the_documented_output(page, tmp_path, monkeypa
 def commands():
     for page in PAGES:
         for line in (line for language, code in blocks(page) if not language for line in code.splitlines()):
-            if line.startswith("mvlvm "):
+            if line.startswith(tuple(APPS)):
                 yield re.split(r"\s{2,}|\s+#", line)[0]
             else:
                 assert INSTALLATION.match(line) or "─" in line or not line.strip("│▼ ") or "/" in line, line
@@ -91,8 +93,9 @@ def commands():
 
 @pytest.mark.parametrize("line", list(commands()))
 def test_commands_with_an_explanation_exist_with_their_options(line):
-    _, *arguments = shlex.split(line)
-    command, context = get_command(app), None
+    prefix = next(prefix for prefix in APPS if line.startswith(prefix))
+    arguments = shlex.split(line.removeprefix(prefix))
+    command, context = get_command(APPS[prefix]), None
     while hasattr(command, "resolve_command"):
         context = command.make_context("mvlvm", list(arguments), parent=context)
         _, command, arguments = command.resolve_command(context, context._protected_args + context.args)

@@ -4,16 +4,13 @@ import ast
 import importlib
 import inspect
 import re
-import sys
-import warnings
 from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import mvlvm
-from mvlvm import NGMVLVM
+from tests.architecture import size_report
 
 SOURCE = Path(mvlvm.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -29,33 +26,14 @@ NONSTANDARD = re.compile(
 )
 # These describe the slope of a log-log plot.
 LOG_LOG_PLOTS = {
-    "src/mvlvm/studies/speed/speed_claims.py", "src/mvlvm/studies/speed/speed_page.py",
-    "src/mvlvm/studies/speed/step_profile.py", "src/mvlvm/plots/speed.py", "src/mvlvm/studies/paper/theorem_four.py",
-    "docs/errata.md", "docs/results/README.md", "docs/results/speed.md", "docs/results/paper/theorem-4.md",
+    "benchmarks/speed/speed_claims.py", "benchmarks/speed/speed_page.py", "benchmarks/speed/step_profile.py",
+    "benchmarks/paper/theorem_four.py", "src/mvlvm/plots/speed.py", "docs/errata.md", "docs/results/README.md",
+    "docs/results/speed.md", "docs/results/paper/theorem-4.md",
 }  # fmt: skip
 
 
 def module_name(path):
     return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
-
-
-def executed_files(call):
-    """Return the files of the package whose functions a call executes."""
-    found = set()
-
-    def note(frame, *_):
-        path = frame.f_code.co_filename
-        if path.startswith(str(SOURCE)) and frame.f_code.co_name != "<module>":
-            found.add(Path(path).relative_to(SOURCE).as_posix())
-
-    sys.setprofile(note)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            call()
-    finally:
-        sys.setprofile(None)
-    return found
 
 
 def importers():
@@ -102,21 +80,9 @@ def docstrings():
 
 @pytest.mark.usefixtures("no_type_checks")
 def test_fit_and_predict_execute_few_files():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    views = {name: np.sin(X @ rng.normal(size=(2, width))) for name, width in (("a", 30), ("b", 8))}
-    est = NGMVLVM(max_iter=120, n_points=8, random_state=0)
-    in_fit = executed_files(lambda: est.fit(views))
-    assert len(in_fit) <= 60, sorted(in_fit)
-    est.prepare()
-    in_predict = executed_files(lambda: est.predict({"a": views["a"][:5]}, target="b", return_std=True))
-    assert len(in_predict) <= 30, sorted(in_predict)
-
-
-def test_the_package_has_few_files():
-    studies = [path for path in FILES if path.relative_to(SOURCE).parts[0] == "studies"]
-    assert 20 < len(studies) <= 50
-    assert 100 < len(FILES) - len(studies) <= 190
+    in_fit, in_predict = size_report.files_of_fit_and_predict()
+    assert 20 < len(in_fit) <= 60, sorted(in_fit)
+    assert 10 < len(in_predict) <= 30, sorted(in_predict)
 
 
 def test_no_short_module_has_a_single_importer():
@@ -164,7 +130,7 @@ def test_standard_terms_are_used():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     found = [
         f"{path.relative_to(ROOT).as_posix()}:{number}: {line.strip()}"
-        for path in [*FILES, *pages]
+        for path in [*FILES, *(ROOT / "benchmarks").rglob("*.py"), *pages]
         if path.relative_to(ROOT).as_posix() not in LOG_LOG_PLOTS
         for number, line in enumerate(path.read_text().splitlines(), start=1)
         if NONSTANDARD.search(line)

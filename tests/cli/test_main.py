@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mvlvm
+from mvlvm.cli import demo as experiment
 from mvlvm.cli.main import app
 from mvlvm.models.multiview import MultiViewLVM
-from mvlvm.studies import demo as experiment
 
 
 @pytest.fixture
@@ -80,5 +80,5 @@ def test_missing_matplotlib_is_reported():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert run.stderr.strip() == (
-        'mvlvm: The demo draws figures and requires matplotlib. Install it with: pip install "mvlvm[demo]"'
+        'mvlvm: The demo draws figures and requires matplotlib. Install it with: pip install "mvlvm[plots]"'
     )

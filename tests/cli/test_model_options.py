@@ -1,4 +1,5 @@
 import inspect
+import os
 import subprocess
 import sys
 
@@ -50,7 +51,11 @@ def test_the_command_line_starts_without_torch():
 
 def test_the_shell_completes_commands_and_options():
     for words, expected in (("mvlvm tr", "transform"), ("mvlvm fit --n-comp", "--n-components")):
-        environment = {"_MVLVM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        environment = os.environ | {
+            "_MVLVM_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
         script = "import sys; sys.argv = ['mvlvm']; from mvlvm.cli.main import app; app(prog_name='mvlvm')"
         shown = subprocess.run(
             [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False

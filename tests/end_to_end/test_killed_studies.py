@@ -1,4 +1,4 @@
-"""`mvlvm studies run` is killed: no process remains, and the same command completes the run without repeating cells."""
+"""`python -m benchmarks run` is killed: no process remains, and the same command completes it."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mvlvm.studies.catalogue import STUDIES
-from mvlvm.studies.cells import DONE
-from mvlvm.studies.store import Store
-from tests.studies.test_runner import processes_of, wait_until
+from benchmarks.catalogue import STUDIES
+from benchmarks.cells import DONE
+from benchmarks.store import Store
+from tests.benchmarks.test_runner import processes_of, wait_until
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds processes by /proc"),
@@ -22,8 +22,9 @@ pytestmark = [
 
 
 def start(folder, *words):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
-    arguments = [sys.executable, "-m", "mvlvm", "studies", "run", *words, "--quick"]
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    arguments = [sys.executable, "-m", "benchmarks", "run", *words, "--quick"]
     return subprocess.Popen(arguments, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sys
 import traceback
 import warnings
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import typer
@@ -95,6 +97,17 @@ def need_matplotlib(what: str, extra: str) -> None:
     """Exit with a message if matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         fail(f'{what} draws figures and requires matplotlib. Install it with: pip install "mvlvm[{extra}]"')
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Exit with a message if a folder does not exist and cannot be created; creates nothing."""
+    nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        fail(
+            f"{option} must be a folder that can be created. Got {folder}: {nearest} is a file. Choose another folder."
+        )
+    if not os.access(nearest, os.W_OK):
+        fail(f"{option} must be a folder that can be created. Got {folder}: permission denied. Choose another folder.")
 
 
 @contextmanager

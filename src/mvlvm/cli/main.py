@@ -7,11 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mvlvm.cli import data_commands, model_commands, study_commands
-from mvlvm.cli.bench import bench
-from mvlvm.cli.exit_handling import interruptible, need_matplotlib
+from mvlvm.cli import data_commands, model_commands, moved_commands
+from mvlvm.cli.exit_handling import check_folder, interruptible, need_matplotlib
 from mvlvm.cli.fit_command import fit
-from mvlvm.cli.reproduce import reproduce
 from mvlvm.version import __version__
 
 app = typer.Typer(
@@ -39,9 +37,9 @@ def demo(
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress bars.")] = False,
 ) -> None:
     """Fit two built-in data sets, print a table of results and write figures. Requires no download."""
-    study_commands.check_folder("--out", out)
-    need_matplotlib("The demo", "demo")
-    from mvlvm.studies.demo import run_demo
+    check_folder("--out", out)
+    need_matplotlib("The demo", "plots")
+    from mvlvm.cli.demo import run_demo
 
     with interruptible("The demo was interrupted; no figures were written."):
         result = run_demo(out, random_state=seed, verbose=0 if quiet else 1)
@@ -68,7 +66,6 @@ for command in (
     model_commands.sample,
 ):
     app.command()(command)
-app.command(name="bench")(bench)
-app.command(name="reproduce")(reproduce)
 app.add_typer(data_commands.app, name="data")
-app.add_typer(study_commands.app, name="studies")
+for command in (moved_commands.bench, moved_commands.reproduce, moved_commands.studies):
+    app.command(hidden=True, context_settings=moved_commands.FORWARDING)(command)

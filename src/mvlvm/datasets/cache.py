@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +16,7 @@ from mvlvm.io.numpy_files import array_names, member_size, read_member
 from mvlvm.io.size_limits import available_memory, size_text
 
 ENVIRONMENT = "MVLVM_DATA"
+_DOWNLOAD_PACKAGES = ("pooch", "filelock")
 # Raised by NumPy and zipfile on truncated, corrupted or unrelated files.
 _READ_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, NotImplementedError)
 
@@ -98,17 +100,24 @@ class FileCache:
             yield self.data_home
         if named := os.environ.get(ENVIRONMENT):
             yield _expanded(named, ENVIRONMENT)
-        yield cache_folder()
+        if find_spec("pooch") is not None:  # otherwise there is no cache, since nothing can be downloaded
+            yield cache_folder()
 
     def _fetch(self, file: str) -> Path:
+        state = "is one of these" if os.environ.get(ENVIRONMENT) else "is not set"
+        searched = f"Folders searched: {', '.join(map(str, self._folders())) or 'none'}; {ENVIRONMENT} {state}."
+        missing = next((package for package in _DOWNLOAD_PACKAGES if find_spec(package) is None), None)
+        if missing is not None:
+            raise DataFileError(
+                f"{file} was not found, and downloading it needs {missing}, which is not installed. Install it with: "
+                f'pip install "mvlvm[data]". {searched}'
+            )
         from mvlvm.datasets.download import fetch  # imported only if a file is not found locally
 
         try:
             return fetch(file, self.download_folder())
         except DataFileError as error:
-            searched = ", ".join(map(str, self._folders()))
-            state = "is one of these" if os.environ.get(ENVIRONMENT) else "is not set"
-            raise DataFileError(f"{error} Folders searched: {searched}; {ENVIRONMENT} {state}.") from error.__cause__
+            raise DataFileError(f"{error} {searched}") from error.__cause__
 
 
 def cache_folder() -> Path:

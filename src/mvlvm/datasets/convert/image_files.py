@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image
 from scipy.io import loadmat
 
+from mvlvm.checks import require
 from mvlvm.datasets.convert import write_arrays
 
 CIFAR_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -20,11 +20,13 @@ _SVHN_KEPT = 16_000
 
 def grey(images: UInt8[np.ndarray, "N height width 3"]) -> UInt8[np.ndarray, "N height width"]:
     """Convert colour images to grey levels, (N, height, width), by the ITU-R 601 luma."""
+    Image = require("PIL.Image", "Converting images to grey", "data")
     return np.stack([np.asarray(Image.fromarray(image).convert("L")) for image in images])
 
 
 def resize(images: UInt8[np.ndarray, "N old old *channels"], side: int) -> UInt8[np.ndarray, "N side side *channels"]:
     """Resize images to (N, side, side, *channels) with Pillow's antialiased bilinear filter."""
+    Image = require("PIL.Image", "Resizing images", "data")
     filtered = (Image.fromarray(image).resize((side, side), Image.Resampling.BILINEAR) for image in images)
     return np.stack([np.asarray(image) for image in filtered])
 
