@@ -5,16 +5,21 @@ WORKERS ?= 2
 DEMO_OUT ?= demo
 # The matrices of the demo are small: one thread is as fast as two on an idle machine, and several times faster under load.
 THREADS ?= 1
+# Tests for the lowest versions: every package, in a minute.
+SELECTION ?= tests/spectral tests/kernels tests/evidence tests/likelihoods tests/views tests/io tests/init tests/models \
+	tests/estimators/test_serialization.py tests/estimators/test_input_types.py tests/estimators/test_prediction.py tests/cli
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-baselines test-mutations check check-results compare-bits reproduce bench clean
+.PHONY: help demo test test-slow test-baselines test-minimal test-lowest test-mutations check check-results compare-bits reproduce bench clean
 
 help:
 	@echo "make demo                 fit two built-in data sets, print a table of results, write figures to $(DEMO_OUT)/"
 	@echo "make test                 run the test suite, including doctests; minutes on two cores"
 	@echo "make test-slow            run the long tests, such as 10,000 steps on five seeds, and R-CIFAR"
 	@echo "make test-baselines       install the libraries of all baselines (docs/baselines.md), and test the baselines"
+	@echo "make test-minimal         check what must work with the required dependencies only, in an environment of its own"
+	@echo "make test-lowest          run a selection of tests with the lowest versions of all dependencies; downloads torch 2.6"
 	@echo "make test-mutations       insert single-line errors into the source, and check that the tests detect them; minutes"
 	@echo "make check                run the test suite, the linter, the type checker and the check of import layers"
 	@echo "make compare-bits BASE=<commit>  compare results with those of a commit, bit for bit; DIFFER=<cases> may differ, all by TOLERANCE"
@@ -66,6 +71,26 @@ test-slow: .venv/test
 test-baselines: .venv/test .venv/baselines
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/baselines tests/contracts/test_baselines.py
 
+# Environments of their own: the required dependencies only, and the lowest versions of all.
+.venv-minimal: constraints.txt pyproject.toml
+	$(PYTHON) -m venv --clear $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
+	@touch $@
+
+test-minimal: .venv-minimal
+	.venv-minimal/bin/python -m tests.environments.minimal
+
+.venv-lowest: tests/environments/lowest.txt pyproject.toml
+	$(PYTHON) -m venv --clear $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/environments/lowest.txt torch
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/environments/lowest.txt \
+		--editable ".[plots,files,data]" beartype pytest pytest-xdist --requirement benchmarks/requirements.txt
+	@touch $@
+
+test-lowest: .venv-lowest
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) $(SELECTION)
+
 test-mutations: .venv/test
 	$(BIN)/python -m tests.architecture.mutations
 
@@ -92,4 +117,4 @@ results-%: .venv/bench
 	$(BIN)/python -m benchmarks run $*
 
 clean:
-	rm -rf .venv "$(DEMO_OUT)"
+	rm -rf .venv .venv-minimal .venv-lowest "$(DEMO_OUT)"

@@ -134,7 +134,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, suffix, monkeypatch):
 
 def test_a_missing_package_is_reported(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mudata", None)
-    with pytest.raises(ModuleNotFoundError, match="Writing H5MU files needs mudata"):
+    with pytest.raises(ModuleNotFoundError, match="Writing .h5mu files needs mudata"):
         write(tmp_path / "t.h5mu", RNA)
     assert os.listdir(tmp_path) == []
 

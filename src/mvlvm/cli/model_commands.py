@@ -194,6 +194,8 @@ def _by_name(
 
 def _check_outputs(*paths: Path | None, force: bool, several: bool) -> None:
     """Check that outputs have a known format, do not exist, and have a folder to be written into."""
+    from mvlvm.io.writing import check_format
+
     given = [path for path in paths if path is not None]
     for path in given:
         is_table = path.name.lower().endswith((*_TABLES, _SEVERAL))
@@ -204,6 +206,8 @@ def _check_outputs(*paths: Path | None, force: bool, several: bool) -> None:
             raise UsageError(f"There is no folder {path.absolute().parent} to write {path.name} into. Create it first.")
         if path.exists() and not (force and path.is_file() == is_table):
             raise UsageError(f"{path} exists. Choose another name, or replace it with --force.")
+        if is_table:
+            check_format(path)
     if len({os.path.abspath(path) for path in given}) < len(given):
         raise UsageError("--out and --std must be different.")
 

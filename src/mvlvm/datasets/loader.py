@@ -37,7 +37,7 @@ def load(
     name: str,
     *,
     data_home: str | Path | None = None,
-    random_state: RandomStateLike = None,
+    random_state: RandomStateLike = 0,
     with_labels_as_view: bool = False,
     **options: Any,
 ) -> Dataset:
@@ -49,7 +49,8 @@ def load(
     Args:
         name: one of the names returned by `list()`.
         data_home: folder that is searched first, and the destination of downloads.
-        random_state: seed for subsampling, pairing or simulation, depending on the data set.
+        random_state: seed for subsampling, pairing or simulation, depending on the data set; the same rows by default,
+            and others in every call if it is None.
         with_labels_as_view: add the labels as a one-hot view named "label", as in the paper. Rows with an unknown
             label are missing (NaN) in this view.
         **options: options of the data set; `options(name)` lists them with their defaults, which follow the paper

@@ -14,7 +14,7 @@ from mvlvm.errors import ViewError
 from mvlvm.io.anndata_objects import as_mudata, suppress_anndata_warnings
 from mvlvm.io.atomic import open_atomically, path_atomically
 
-_PURPOSE = "Writing tables"
+_PACKAGES = {".parquet": "pyarrow", ".h5mu": "mudata"}
 # Types whose text would be read as other numbers, or as words, and those with the same values.
 _STORED_AS = {"float16": "float64", "float32": "float64", "bool": "int64", "boolean": "Int64"}
 
@@ -37,11 +37,24 @@ def write(path: str | os.PathLike[str], tables: Any) -> None:
         ModuleNotFoundError: a package that writes the format is not installed.
     """
     target = Path(path).expanduser()
+    check_format(target)
     writer = WRITERS[_suffix_of(target)]
     named = dict(tables) if isinstance(tables, Mapping) else {target.name.partition(".")[0]: tables}
     if not named:
         raise ViewError(f"At least one table is needed to write {target}. Got none.")
     writer(target, {name: _as_frame(name, table) for name, table in named.items()})
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Check that tables can be written to a file of this name.
+
+    Raises:
+        ViewError: the format is unknown.
+        ModuleNotFoundError: a package that writes the format is not installed.
+    """
+    suffix = _suffix_of(Path(path))
+    if suffix in _PACKAGES:
+        require(_PACKAGES[suffix], f"Writing {suffix} files")
 
 
 def _suffix_of(path: Path) -> str:
@@ -103,14 +116,12 @@ def _write_gzip(file: BinaryIO, content: bytes) -> None:
 
 def _write_parquet(path: Path, frames: Mapping[str, Any]) -> None:
     frame = _single(path, frames)
-    require("pyarrow", "Writing Parquet files")
     with open_atomically(path) as file:
         frame.to_parquet(file, engine="pyarrow")
 
 
 def _write_h5mu(path: Path, frames: Mapping[str, Any]) -> None:
     """Write all tables as modalities; rows without names are named by their numbers."""
-    require("mudata", "Writing H5MU files")
     for name, frame in frames.items():
         _check_numbers(name, frame)
         _check_unique(path, f"row names of '{name}'", frame.index)
