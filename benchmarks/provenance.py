@@ -6,8 +6,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-import torch
-
 import mvlvm
 from benchmarks.cells import Code
 
@@ -21,6 +19,8 @@ def choose_device(asked: str) -> str:
     Raises:
         ValueError: the name is unknown, or no GPU is available.
     """
+    import torch  # takes a second, which workers that need only the commit do not wait for
+
     if asked not in ("auto", "cpu", "cuda"):
         raise ValueError(f"The device must be 'auto', 'cpu' or 'cuda'. Got {asked!r}.")
     if asked == "cuda" and not torch.cuda.is_available():
@@ -36,6 +36,8 @@ def describe_machine(device: str) -> str:
     Args:
         device: "cpu" or "cuda".
     """
+    import torch
+
     versions = f"torch {torch.__version__.split('+')[0]}, Python {platform.python_version()}"
     if device == "cuda":
         return f"{torch.cuda.get_device_name(0)}, {versions}"
@@ -47,6 +49,8 @@ def describe_machine(device: str) -> str:
 def wait_for(device: str) -> None:
     """Wait until a GPU has finished all queued work."""
     if device == "cuda":
+        import torch
+
         torch.cuda.synchronize()
 
 

@@ -39,8 +39,8 @@ from benchmarks.cells import (
 from benchmarks.provenance import choose_device, current_code, describe_machine
 from benchmarks.store import Store
 from benchmarks.study import Study
-from mvlvm.baselines.time_limit import stop_after
 from mvlvm.errors import ConvergenceWarning, ViewWarning
+from mvlvm.time_limit import stop_after
 
 MeasureCell = Callable[[Cell], Measurement]
 OnRecord = Callable[[Record], None]

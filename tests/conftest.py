@@ -1,11 +1,16 @@
+import os
 import signal
 
 import jaxtyping
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
-# One thread is fastest on a busy machine with few cores, and makes the order of summation deterministic.
+# One thread is fastest on a busy machine with few cores, and makes the order of summation deterministic; also in the
+# processes that tests start.
 torch.set_num_threads(1)
+threadpool_limits(1)
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @pytest.fixture

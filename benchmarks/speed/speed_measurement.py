@@ -21,9 +21,9 @@ from benchmarks.speed.naive import NaiveModel, scaled_tensors
 from benchmarks.speed.speed_plan import Sizes, checkpoints_of, n_steps_of
 from benchmarks.speed.step_profile import profile_step, seconds_per_step
 from mvlvm.baselines.base import PredictMixin, ReconstructMixin
-from mvlvm.baselines.time_limit import is_limit_reached
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.evaluation import nearest_neighbour_accuracy
+from mvlvm.time_limit import is_limit_reached
 from mvlvm.views.scaling import fit_scaling
 
 Metrics = dict[str, Any]

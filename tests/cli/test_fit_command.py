@@ -241,6 +241,7 @@ def test_ctrl_c_writes_the_model_so_far(files):
     assert mvlvm.load(files / "model").stop_reason_ == "interrupted"
 
 
+@pytest.mark.slow
 def test_small_views_are_fitted_in_seconds(run_json, files):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))

@@ -12,10 +12,11 @@ from mvlvm.evaluation import affine_r2, gram_correlation
 from mvlvm.init.pca import pca_init
 
 SEEDS = [range(3), pytest.param(range(5), marks=pytest.mark.slow)]
+pytestmark = pytest.mark.usefixtures("no_type_checks")  # they would take more time than the fits
 SCENARIOS = {"rbf+rbf": {"one": "rbf", "two": "rbf"}, "rbf+gibbs": {"one": "rbf", "two": "gibbs"}}
 
 
-@cache  # every worker fits each case of its tests only once
+@cache  # the tests of a scenario run in the same worker
 def recover(scenario, seed):
     data = load("s-curve", kernels=SCENARIOS[scenario], random_state=seed)
     initial = pca_init([torch.as_tensor(Y - Y.mean(axis=0)) for Y in data.views.values()], 2).numpy()
@@ -31,11 +32,13 @@ def recover_all(scenario, seeds):
     return [recover(scenario, seed) for seed in seeds]
 
 
+@pytest.mark.xdist_group("rbf+rbf")
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_two_stationary_views_recover_the_latents_on_every_seed(seeds):
     assert min(run["r2"] for run in recover_all("rbf+rbf", seeds)) >= 0.99
 
 
+@pytest.mark.xdist_group("rbf+gibbs")
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_views_with_a_non_stationary_kernel_recover_the_latents_at_least_as_well_as_pca(seeds):
     runs = recover_all("rbf+gibbs", seeds)
@@ -44,7 +47,7 @@ def test_views_with_a_non_stationary_kernel_recover_the_latents_at_least_as_well
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in SCENARIOS])
 def test_kernels_of_both_views_are_recovered(scenario, seeds):
     medians = np.median([run["kernels"] for run in recover_all(scenario, seeds)], axis=0)
     assert medians.min() >= 0.8

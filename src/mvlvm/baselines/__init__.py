@@ -9,6 +9,6 @@ Example:
 from mvlvm.baselines.registry import Entry, get
 from mvlvm.baselines.registry import entries as list
 from mvlvm.baselines.storage import load
-from mvlvm.baselines.time_limit import stop_after
+from mvlvm.time_limit import stop_after
 
 __all__ = ["Entry", "get", "list", "load", "stop_after"]

@@ -13,6 +13,7 @@ def _bench(*arguments):
     return CliRunner().invoke(app, ["bench", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_quick_run_measures_writes_and_resumes(tmp_path):
     out = tmp_path / "a folder" / "bench"
     arguments = ["--quick", "--device", "cpu", "--only", "steps,peers", "--method", "naive", "--method", "PCA"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mvlvm import ConvergenceWarning, baselines
-from mvlvm.baselines.time_limit import is_limit_reached
+from mvlvm.time_limit import is_limit_reached
 
 
 def views():
