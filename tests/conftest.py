@@ -6,11 +6,21 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
+from tests.gpu import HAS_GPU
+
 # One thread is fastest on a busy machine with few cores, and makes the order of summation deterministic; also in the
 # processes that tests start.
 torch.set_num_threads(1)
 threadpool_limits(1)
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture(autouse=True)
+def cpu_unless_marked(request, monkeypatch):
+    """Hide the GPU from tests that are not marked by `needs_gpu`."""
+    if HAS_GPU and request.node.get_closest_marker("gpu") is None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # in processes that tests start
 
 
 @pytest.fixture

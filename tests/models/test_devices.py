@@ -5,10 +5,10 @@ import torch
 
 from mvlvm.models.data import ViewData
 from mvlvm.models.multiview import ViewPlan, build_model
-from tests.gpu import needs_gpu
+from tests.gpu import GPU_MARKS
 from tests.mixtures import normal
 
-pytestmark = needs_gpu
+pytestmark = GPU_MARKS
 
 
 @pytest.fixture(params=[700, 30], ids=["F < N", "F > N"])

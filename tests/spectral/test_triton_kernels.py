@@ -4,9 +4,9 @@ import torch
 from mvlvm.linalg.cuda import Workspace
 from mvlvm.spectral.blocks import feature_block, features_vjp
 from mvlvm.spectral.features import Frequencies
-from tests.gpu import needs_gpu
+from tests.gpu import GPU_MARKS
 
-pytestmark = needs_gpu
+pytestmark = GPU_MARKS
 
 
 def on(device, values):

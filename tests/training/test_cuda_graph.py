@@ -5,10 +5,10 @@ from torch import nn
 from mvlvm.errors import NumericalError
 from mvlvm.training.loop import TrainConfig, train
 from mvlvm.training.steps import init_train_state
-from tests.gpu import needs_gpu
+from tests.gpu import GPU_MARKS
 from tests.training.bounds import StubBound
 
-pytestmark = needs_gpu
+pytestmark = GPU_MARKS
 
 
 @pytest.fixture
