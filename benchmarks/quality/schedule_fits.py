@@ -17,6 +17,8 @@ from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.train import count_entries
 from mvlvm.evaluation import affine_r2, nearest_neighbour_accuracy
 from mvlvm.init.pca import pca_init
+from mvlvm.models.multiview import final_views, refreshed_states, with_states
+from mvlvm.models.state import StateSettings
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.loop import cosine_decay, rise_between_windows
@@ -181,26 +183,27 @@ def train_with(
 ) -> Metrics:
     """Train with a schedule, and return the final bound and quality."""
     initial, generator = untrained(task, seed, init)
-    model, data, states = initial.model, initial.data, initial.states
-    n_entries = count_entries(model, data)
+    model, views = initial.model, initial.views
+    n_entries = count_entries(views)
     stepper, bounds = ScheduleStepper(initial, schedule), []
     steps = min(schedule.steps, QUICK_STEPS) if quick else schedule.steps
     cool_from = max(0, steps - schedule.cool) if schedule.cool else 0
     while len(bounds) < steps:
         n = len(bounds)
         if n % _WINDOW == 0:
-            states = model.refresh(data, states, n)
+            views = with_states(views, refreshed_states(views, n))
             if schedule.cool and n < cool_from and rise_between_windows(bounds, _WINDOW) < schedule.flat:
                 cool_from, steps = n, n + schedule.cool
         model.zero_grad()
-        elbo, states = model.elbo(data, states, generator, n_draws=schedule.n_draws)
+        elbo, states = model.elbo(views, generator, n_draws=schedule.n_draws)
+        views = with_states(views, states)
         bound = elbo.value
         (-bound).backward()
         stepper.step(cosine_decay(max(0.0, (n - cool_from) / (steps - cool_from))))
         bounds.append(bound.item() / n_entries)
     with torch.no_grad():
-        generator, states = make_generator(seed, Stream.BOUND), model.final_states(data, states)
-        value = model.elbo(data, states, generator, n_draws=defaults.MAX_DRAWS_BOUND)[0].value
+        whole = final_views({name: view.released() for name, view in views.items()}, StateSettings(torch.float32))
+        value = model.elbo(whole, make_generator(seed, Stream.BOUND), n_draws=defaults.MAX_DRAWS_BOUND)[0].value
     return {
         "bound": value.item() / n_entries,
         "quality": task.quality(model.latent.mean.detach().double().numpy()),

@@ -21,6 +21,8 @@ from mvlvm.estimators import NGMVLVM
 from mvlvm.estimators.initialization import InitialModel, initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.train import train_model
+from mvlvm.models.multiview import states_of
+from mvlvm.models.state import CompleteState
 from mvlvm.randomness import Stream, make_generator, seed_from
 from mvlvm.training.history import History
 
@@ -97,7 +99,8 @@ def profile_step(
     long, short = (_profiled(train, n, device) for n in (n_steps + _SHORT, _SHORT))
     parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
     parts[_OUTSIDE] = max(0.0, step - sum(parts.values()))
-    shapes = [state.target.Y.shape for state in initial.states if state.target is not None]
+    states = states_of(initial.views).values()
+    shapes = [state.target.Y.shape for state in states if isinstance(state, CompleteState)]
     return {
         "parts": parts, "seconds_per_step": step, "operations": product_operations(shapes, n_features),
         "product_rate": product_rate(len(next(iter(views.values()))), n_features, device),
@@ -116,7 +119,7 @@ def untrained(
 
     def train(n_steps: int) -> History:
         wanted = replace(options, max_iter=n_steps)
-        return train_model(initial.model, initial.data, initial.states, wanted, generator).history
+        return train_model(initial.model, initial.views, wanted, generator).history
 
     return initial, train
 

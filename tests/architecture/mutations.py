@@ -52,10 +52,10 @@ MUTATIONS = (
     ),
     Mutation(
         "compression: energy threshold without M",
-        "models/state.py",
+        "models/compression.py",
         "share * N * M *",
         "share * N *",
-        ("tests/models/test_state.py::test_truncated_energy_is_a_share_of_the_noise_of_all_columns",),
+        ("tests/models/test_compression.py::test_truncated_energy_is_a_share_of_the_noise_of_all_columns",),
     ),
     Mutation(
         "reported bound: standard error divided by n",
@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation(
         "tol: not multiplied by the number of entries",
         "estimators/train.py",
-        "tol=options.tol * count_entries(model, data)",
+        "tol=options.tol * count_entries(views)",
         "tol=options.tol",
         ("tests/estimators/test_train.py::test_tol_is_the_increase_per_entry_and_window",),
     ),
@@ -162,12 +162,12 @@ MUTATIONS = (
         "models/state.py",
         "n_steps >= _STEPS_TO_LEARN_NOISE",
         "n_steps >= 0",
-        ("tests/models/test_state.py::test_truncation_follows_the_noise_after_a_hundred_steps",),
+        ("tests/models/test_compression.py::test_truncation_follows_the_noise_after_a_hundred_steps",),
     ),
     Mutation(
         "conditioning: one draw of the latents",
         "inference/predictor.py",
-        "n_latent_draws = n_latent_draws_for(len(model.latent.mean))",
+        "n_latent_draws = n_latent_draws_for(len(latent.mean))",
         "n_latent_draws = 1",
         ("tests/estimators/test_fit.py::test_weights_are_averaged_over_draws_of_the_latents",),
     ),

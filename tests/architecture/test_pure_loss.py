@@ -12,9 +12,9 @@ import torch
 
 import mvlvm
 from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson, StudentT
-from mvlvm.models.data import ViewData
-from mvlvm.models.multiview import ViewPlan, build_model
+from mvlvm.models.multiview import ViewPlan, build_model, refreshed_states, with_states
 from tests.mixtures import normal
+from tests.models.model_views import model_views
 
 SOURCE = Path(mvlvm.__file__).parent
 N = 40
@@ -42,7 +42,10 @@ def make_model_and_views(generator):
         "classes": (classes, Categorical()),
     }
     kernels = dict.fromkeys(arrays, "ngsm") | {"binary": "sm"}
-    plans = {name: ViewPlan(kernels[name], 2, likelihood) for name, (_, likelihood) in arrays.items()}
+    plans = {
+        name: ViewPlan(kernels[name], 2, likelihood, not torch.isnan(Y).any())
+        for name, (Y, likelihood) in arrays.items()
+    }
     return build_model(X, plans, n_points=4, generator=generator), [Y for Y, _ in arrays.values()]
 
 
@@ -53,10 +56,10 @@ def problem(request, generator):
         0.5 + torch.rand(N, generator=generator, dtype=torch.float64) if request.param == "sample weights" else None
     )
     model.latent.set_sample_weight(weight)
-    data = [ViewData.from_array(Y, weight) for Y in arrays]
-    states = model.refresh(data, model.init_states(data, max_energy_share=0.1), 0)
-    _, states = model.elbo(data, states, generator)  # states as during training
-    return model, data, states
+    views = model_views(model, arrays, max_energy_share=0.1, sample_weight=weight)
+    views = with_states(views, refreshed_states(views, 0))
+    _, states = model.elbo(views, generator)  # states as during training
+    return model, with_states(views, states)
 
 
 def tensors_in(value, path="", found=None):
@@ -74,11 +77,14 @@ def tensors_in(value, path="", found=None):
     return found
 
 
-def snapshot(model, data, states):
+def snapshot(model, views):
     return {
         **{f"model.{name}": tensor.detach().clone() for name, tensor in model.state_dict().items()},
-        **{name: tensor.detach().clone() for name, tensor in tensors_in(data, "data").items()},
-        **{name: tensor.detach().clone() for name, tensor in tensors_in(states, "states").items()},
+        **{
+            f"{name}{path}": tensor.detach().clone()
+            for name, view in views.items()
+            for path, tensor in tensors_in((view.data, view.state)).items()
+        },
     }
 
 
@@ -88,12 +94,12 @@ def assert_identical(first, second):
         torch.testing.assert_close(tensor, second[name], rtol=0.0, atol=0.0, equal_nan=True, msg=name)
 
 
-def evaluate(model, data, states, seed=3):
+def evaluate(model, views, seed=3):
     model.zero_grad()
-    elbo, after = model.elbo(data, states, torch.Generator().manual_seed(seed), n_draws=2)
+    elbo, after = model.elbo(views, torch.Generator().manual_seed(seed), n_draws=2)
     elbo.value.backward()
     gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
-    return elbo.reconstruction.detach(), gradients, tensors_in(after, "after")
+    return elbo.reconstruction.detach(), gradients, tensors_in(list(after.values()), "after")
 
 
 def executed_functions(call):
@@ -125,18 +131,18 @@ def assignments(function):
 
 
 def test_the_loss_is_deterministic_and_does_not_modify_its_arguments(problem):
-    model, data, states = problem
-    before = snapshot(model, data, states)
-    first, second = evaluate(model, data, states), evaluate(model, data, states)
+    model, views = problem
+    before = snapshot(model, views)
+    first, second = evaluate(model, views), evaluate(model, views)
     assert torch.equal(first[0], second[0])
     assert_identical(first[1], second[1])
     assert_identical(first[2], second[2])
-    assert_identical(before, snapshot(model, data, states))
+    assert_identical(before, snapshot(model, views))
 
 
 def test_no_function_reachable_from_the_loss_assigns_to_an_attribute(problem):
-    model, data, states = problem
-    reached = executed_functions(lambda: evaluate(model, data, states))
+    model, views = problem
+    reached = executed_functions(lambda: evaluate(model, views))
     names = {name for _, name, _ in reached}
     assert {"elbo", "log_evidence", "sample", "natural_gradient_step"} <= names
     violations = []
@@ -162,7 +168,7 @@ def test_assignments_to_attributes_are_detected():
 
 
 def test_states_are_immutable(problem):
-    _, data, states = problem
-    for value in (*data, *states):
+    _, views = problem
+    for value in (*views.values(), *(part for view in views.values() for part in (view.data, view.state))):
         with pytest.raises(AttributeError, match="cannot assign"):
             value.Y = None

@@ -148,7 +148,7 @@ def test_changes_of_the_data_after_the_fit_have_no_effect(views, likelihood):
 
 def test_the_training_views_are_released_once_everything_is_computed(views):
     est = fit(views)
-    held = [weakref.ref(data.Y) for data in est._record.explained._compute.args[1]]
+    held = [weakref.ref(data.Y) for data in est._record.explained._compute.args[1].values()]
     est.predict({"a": views["a"][:2]}, target="b")
     assert all(ref() is not None for ref in held)
     est.prepare()

@@ -100,7 +100,7 @@ def test_parameters_can_be_set_per_view(small_curve):
         kernel={"rbf": "sm", "gibbs": "ngsm"}, n_mixtures={"rbf": 1, "gibbs": 3},
         scale={"rbf": None, "gibbs": "column"}, **QUICK,
     ).fit(small_curve.views)  # fmt: skip
-    rbf, gibbs = est.model_.model.feature_views
+    rbf, gibbs = est.model_.model.modules_by_view.values()
     assert len(rbf.mixture.density().alpha) == 1
     assert len(gibbs.mixture.density().alpha) == 3
     assert est.scale_ == {"rbf": None, "gibbs": "column"}

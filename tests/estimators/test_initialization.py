@@ -7,7 +7,7 @@ import torch
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError
 from mvlvm.estimators import initialization
-from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.multiview import MultiViewLVM, states_of
 from mvlvm.training.history import History
 
 QUICK = {"max_iter": 5, "tol": 0.0, "n_points": 5, "random_state": 0}
@@ -107,7 +107,11 @@ def test_the_initialisation_with_the_best_bound_is_chosen(clusters, trials, monk
 def test_whichever_initialisation_has_the_best_bound_is_chosen(clusters, monkeypatch, winner):
     # the first steps of a trial do not count: there, all initialisations except the winner have high bounds
     bounds = iter([1e6] * 30 + [-1.0] * 20 if init != winner else [-1e6] * 30 + [-0.5] * 20 for init in INITIALISATIONS)
-    monkeypatch.setattr(initialization, "train_model", lambda *_: SimpleNamespace(history=History(bound=next(bounds))))
+
+    def trial(model, views, *_):
+        return SimpleNamespace(history=History(bound=next(bounds)), view_states=states_of(views))
+
+    monkeypatch.setattr(initialization, "train_model", trial)
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == winner
 
 

@@ -20,7 +20,7 @@ CODES = np.array([CLASSES.index(kind) for kind in DATA["kind"]])
 def no_tempering(monkeypatch):
     """Disable the learning of the tempering: it dominates the time of a small fit and is not tested here."""
     monkeypatch.setattr(
-        predictor_module, "learn_tempering", lambda model, views, states, generator: tuple(Tempering() for _ in views)
+        predictor_module, "learn_tempering", lambda latent, views, generator: {name: Tempering() for name in views}
     )
 
 

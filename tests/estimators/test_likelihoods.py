@@ -24,7 +24,7 @@ def no_tempering():
         patch.setattr(
             predictor_module,
             "learn_tempering",
-            lambda model, views, states, generator: tuple(Tempering(0.5, 0.5) for _ in views),
+            lambda latent, views, generator: {name: Tempering(0.5, 0.5) for name in views},
         )
         yield
 

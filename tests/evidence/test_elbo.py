@@ -2,32 +2,43 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from mvlvm.evidence import Elbo, WeightedElbo, latent_kl
+from mvlvm.evidence import Elbo, Objective, latent_kl
 from tests.mixtures import normal, uniform
 from tests.oracles import diagonal_normal_kl
 
+ONES = {"a": 1.0, "b": 1.0}
+
 
 def elbo():
-    return Elbo(torch.tensor([3.0, -5.0]), torch.tensor(4.0))
+    return Elbo({"a": torch.tensor(3.0), "b": torch.tensor(-5.0)}, torch.tensor(4.0))
 
 
 def test_bound_is_the_sum_over_views_minus_the_kl_divergence():
+    assert elbo().reconstruction.item() == -2.0
     assert elbo().value.item() == -6.0
 
 
-def test_parts_contain_the_bound_and_its_terms():
-    parts = {name: part.item() for name, part in elbo().parts().items()}
-    assert parts == {"elbo": -6.0, "reconstruction": -2.0, "latent_kl": 4.0}
-
-
-def test_weights_scale_each_view_and_the_kl_divergence():
-    weighted = WeightedElbo(elbo(), torch.tensor([2.0, 0.1]), latent_kl_weight=0.5)
-    assert weighted.value.item() == 2.0 * 3.0 - 0.5 - 2.0
-    assert weighted.parts() == elbo().parts(), "the reported bound is unweighted"
-
-
 def test_unit_weights_do_not_change_the_bound():
-    assert WeightedElbo(elbo(), torch.ones(2), latent_kl_weight=1.0).value == elbo().value
+    assert Objective(elbo(), ONES).value == elbo().value
+
+
+def test_weights_scale_every_term():
+    terms, weights = {"neighbours": torch.tensor(7.0)}, {"neighbours": 10.0}
+    objective = Objective(elbo(), {"a": 2.0, "b": 0.1}, 0.5, terms, weights)
+    assert objective.value.item() == 2.0 * 3.0 - 0.5 - 2.0 + 70.0
+
+
+def test_history_holds_the_bound_and_every_term_without_weights():
+    objective = Objective(elbo(), {"a": 2.0, "b": 0.1}, 0.5, {"neighbours": torch.tensor(7.0)}, {"neighbours": 10.0})
+    parts = {name: part.item() for name, part in objective.parts().items()}
+    assert parts == {
+        "elbo": -6.0,
+        "reconstruction": -2.0,
+        "latent_kl": 4.0,
+        "evidence:a": 3.0,
+        "evidence:b": -5.0,
+        "neighbours": 7.0,
+    }
 
 
 def test_kl_divergence_is_the_sum_over_entries(generator):

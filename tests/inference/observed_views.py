@@ -5,16 +5,16 @@ import torch
 from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.views import FeatureView
 from tests.mixtures import normal
 from tests.models.evidence import infer_weights
+from tests.models.model_views import gaussian_view
 
 N, WIDTHS = 6, (3, 4)
 
 
 def draw_function(D, M, generator, *, certain):
     """Return a function of random features, averaged over spectral draws; `certain` leaves only the noise."""
-    view = FeatureView("view", SpectralMixture(2, D, generator), n_points=5, noise_variance=0.1).double()
+    view = gaussian_view("view", SpectralMixture(2, D, generator), n_points=5).double()
     latent, Y = GaussianLatent(normal((30, D), generator), 0.1), normal((30, M), generator)
     with torch.no_grad():
         posteriors = [infer_weights(view, latent, Y, generator, n_latent_draws=2) for _ in range(1 if certain else 3)]

@@ -5,11 +5,12 @@ import torch
 
 from mvlvm.inference import tempering
 from mvlvm.inference.tempering import LEVELS, Tempering, learn_tempering
-from mvlvm.models.data import EntriesBySample, ViewData
+from mvlvm.models.data import EntriesBySample
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import MultiViewLVM
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
+from tests.models.model_views import model_views
 
 NOISE_VARIANCE = 0.3
 
@@ -17,7 +18,7 @@ NOISE_VARIANCE = 0.3
 def simulate(N, widths, generator, *, repeats=1):
     """Return a true model and views drawn from it; every column is repeated several times, including its noise."""
     X = normal((N, 2), generator)
-    modules = [fixed_view(generator, noise_variance=NOISE_VARIANCE) for _ in widths]
+    modules = [fixed_view(generator, name=f"view{v}", noise_variance=NOISE_VARIANCE) for v in range(len(widths))]
     Ys = []
     for module, M in zip(modules, widths, strict=True):
         Phi = module.draw_features(generator)(X)
@@ -27,15 +28,14 @@ def simulate(N, widths, generator, *, repeats=1):
 
 
 def learn(model, Ys, seed=0):
-    data = [ViewData.from_array(Y) for Y in Ys]
-    return learn_tempering(model, data, model.init_states(data), torch.Generator().manual_seed(seed))
+    return learn_tempering(model.latent, model_views(model, Ys), torch.Generator().manual_seed(seed))
 
 
 def median_level(task, repeats, widths=(6, 6)):
     levels = []
     for seed in range(3):
         model, Ys = simulate(120, widths, torch.Generator().manual_seed(seed), repeats=repeats)
-        levels += [getattr(view, task) for view in learn(model, Ys)]
+        levels += [getattr(view, task) for view in learn(model, Ys).values()]
     return statistics.median(levels)
 
 
@@ -55,15 +55,15 @@ def test_unrelated_views_are_tempered_more_than_the_columns_of_the_view_itself(g
     """The other view is pure noise: it carries no information about the first view, but the first view's columns do."""
     model, Ys = simulate(150, (10, 1), generator)
     Ys[1] = normal(Ys[1].shape, generator)
-    first, _ = learn(model, Ys)
+    first, _ = learn(model, Ys).values()
     assert first.from_itself > first.from_others
 
 
 def test_views_without_a_held_out_task_are_not_tempered(generator):
-    assert learn(*simulate(20, (1,), generator)) == (Tempering(1.0, 1.0),)
+    assert learn(*simulate(20, (1,), generator)) == {"view0": Tempering(1.0, 1.0)}
     model, Ys = simulate(20, (3, 4), generator)
     Ys[0][:10], Ys[1][10:] = torch.nan, torch.nan
-    assert [view.from_others for view in learn(model, Ys)] == [1.0, 1.0]
+    assert [view.from_others for view in learn(model, Ys).values()] == [1.0, 1.0]
 
 
 def scores_of(*values):
@@ -100,20 +100,20 @@ def test_weights_of_a_fold_do_not_depend_on_held_out_rows(generator):
     with torch.no_grad():
         one, other = (
             tempering._Fold(
-                model,
-                [EntriesBySample(data, 30) for data in views],
-                model.init_states(views),
+                model.latent,
+                list(views.values()),
+                [EntriesBySample(view.data, 30) for view in views.values()],
                 kept,
                 torch.Generator().manual_seed(1),
             )
-            for views in ([ViewData.from_array(Y) for Y in arrays] for arrays in (Ys, changed))
+            for views in (model_views(model, arrays) for arrays in (Ys, changed))
         )
     for first, second in zip(one.functions, other.functions, strict=True):
         assert torch.equal(first.posteriors[0].mean, second.posteriors[0].mean)
 
 
 def levels_of(temperings):
-    return {level for view in temperings for level in (view.from_others, view.from_itself)}
+    return {level for view in temperings.values() for level in (view.from_others, view.from_itself)}
 
 
 @pytest.mark.parametrize("N", [2, 3, 4])
@@ -138,7 +138,7 @@ def test_column_observed_only_in_held_out_rows_does_not_dominate(rows, generator
     column = Ys[0][rows, 0]
     Ys[0][:, 0] = torch.nan
     Ys[0][rows, 0] = column
-    assert min(view.from_others for view in learn(model, Ys)) >= 0.2
+    assert min(view.from_others for view in learn(model, Ys).values()) >= 0.2
 
 
 def test_result_is_repeatable(generator):

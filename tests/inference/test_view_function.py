@@ -7,11 +7,11 @@ import torch
 from mvlvm.inference.view_function import ViewFunction, select_columns
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import FeatureMap, SpectralMixture
-from mvlvm.models.views import FeatureView
 from mvlvm.spectral import SpectralPoints
 from tests.inference.quadratic_features import exactly_gaussian
 from tests.mixtures import normal, uniform
 from tests.models.evidence import infer_weights
+from tests.models.model_views import gaussian_view
 from tests.monte_carlo import assert_mean
 
 N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
@@ -19,7 +19,7 @@ N, D, M, N_SPECTRAL_DRAWS, NOISE_VARIANCE = 20, 2, 3, 3, 0.25
 
 def draw_function(generator, dtype=torch.float64):
     """Return a function of three draws of spectral points, each with its posterior of the weights."""
-    view = FeatureView("view", SpectralMixture(2, D, generator), n_points=4, noise_variance=NOISE_VARIANCE).to(dtype)
+    view = gaussian_view("view", SpectralMixture(2, D, generator), n_points=4, noise_variance=NOISE_VARIANCE).to(dtype)
     latent, Y = GaussianLatent(normal((N, D), generator).to(dtype), 0.2), normal((N, M), generator)
     with torch.no_grad():
         posteriors = [infer_weights(view, latent, Y, generator, n_latent_draws=2) for _ in range(N_SPECTRAL_DRAWS)]

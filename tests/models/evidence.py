@@ -3,17 +3,27 @@
 import torch
 
 from mvlvm.models.data import ViewData
+from mvlvm.models.state import StateSettings
+from mvlvm.models.views import CompleteGaussianView, IncompleteGaussianView
+
+
+def suited(view, data):
+    """Return the module with the same parameters for Gaussian data with or without missing entries."""
+    if not view.likelihood.collapses:
+        return view
+    kind = CompleteGaussianView if data.missing is None else IncompleteGaussianView
+    return kind(view.name, view.mixture, view.likelihood, n_points=view.n_points)
 
 
 def initial_state(view, data, *, dtype=torch.float64):
-    return view.init_state(data, dtype=dtype)
+    return suited(view, data).init_state(data, StateSettings(dtype))
 
 
 def evaluate(view, data, X, generator, *, state=None, n_steps=1):
     """Return the log evidence and the state after `n_steps` evaluations, each from the previous state."""
     state = initial_state(view, data, dtype=X.dtype) if state is None else state
     for _ in range(n_steps):
-        value, state = view.log_evidence(data, state, X, generator)
+        value, state = suited(view, data).log_evidence(data, state, X, generator)
     return value, state
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import torch
 
 from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
-from mvlvm.models.views import FeatureView
 from tests.mixtures import draw_points, random_mixture
+from tests.models.model_views import gaussian_view
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class FixedMixture(AbstractMixture):
         return self.map
 
 
-def fixed_view(generator, *, name="view", D=2, n_points=4, noise_variance=0.3):
+def fixed_view(generator, *, name="view", D=2, n_points=4, noise_variance=0.3, complete=True):
     """Return a view in float64 whose F = 4 n_points features are always the same."""
     density = random_mixture(2, D, generator)
     mixture = FixedMixture(density, draw_points(density, n_points, generator))
-    return FeatureView(name, mixture, n_points=n_points, noise_variance=noise_variance).to(torch.float64)
+    view = gaussian_view(name, mixture, n_points=n_points, noise_variance=noise_variance, complete=complete)
+    return view.to(torch.float64)

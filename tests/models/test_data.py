@@ -79,7 +79,9 @@ def test_evidence_of_weighted_rows_is_the_normal_density_of_their_copies(generat
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X)[rows]
     covariance = (
-        (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64)).detach().numpy()
+        (Phi @ Phi.T + view.likelihood.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64))
+        .detach()
+        .numpy()
     )
     expected = view_log_density(Y[rows].numpy(), covariance)
     assert evidence(view, X, Y, COPIES.double()).item() == pytest.approx(expected, rel=1e-10)
@@ -90,7 +92,11 @@ def test_bound_with_missing_entries_lies_between_the_bound_of_copies_and_the_exa
     Y[1, 0], Y[5, 1], Y[5, 2], Y[0, 0] = (torch.nan,) * 4
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X)[rows]
-    K = (Phi @ Phi.T + view.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64)).detach().numpy()
+    K = (
+        (Phi @ Phi.T + view.likelihood.noise_variance.double() * torch.eye(len(rows), dtype=torch.float64))
+        .detach()
+        .numpy()
+    )
     exact = 0.0
     for column in Y[rows].numpy().T:
         observed = ~np.isnan(column)
@@ -107,7 +113,7 @@ def test_imputed_entries_are_in_the_units_of_the_view(generator):
     _, state = evaluate(view, ViewData.from_array(Y, COPIES.double()), X, generator, n_steps=300)
     rows = torch.arange(N).repeat_interleave(COPIES)
     Phi = view.draw_features(generator)(X).detach()
-    A = Phi[rows][rows != 5].T @ Phi[rows][rows != 5] + view.noise_variance.item() * torch.eye(
+    A = Phi[rows][rows != 5].T @ Phi[rows][rows != 5] + view.likelihood.noise_variance.item() * torch.eye(
         Phi.shape[1], dtype=torch.float64
     )
     expected = Phi[5] @ torch.linalg.solve(A, Phi[rows][rows != 5].T @ Y[rows][rows != 5][:, 1])

@@ -3,10 +3,10 @@ import copy
 import pytest
 import torch
 
-from mvlvm.models.data import ViewData
-from mvlvm.models.multiview import ViewPlan, build_model
+from mvlvm.models.multiview import ViewPlan, build_model, refreshed_states, with_states
 from tests.gpu import GPU_MARKS
 from tests.mixtures import normal
+from tests.models.model_views import model_views
 
 pytestmark = GPU_MARKS
 
@@ -26,10 +26,10 @@ def test_bound_and_gradient_agree_on_cpu_and_gpu(problem, share):
     bounds, gradients = [], []
     for device in ("cpu", "cuda"):
         on_device = copy.deepcopy(model).to(device)
-        data = [ViewData.from_array(Y.to(device)) for Y in Ys]
-        states = on_device.refresh(data, on_device.init_states(data, max_energy_share=share), 0)
+        views = model_views(on_device, [Y.to(device) for Y in Ys], max_energy_share=share)
+        views = with_states(views, refreshed_states(views, 0))
         # a generator of the CPU, so that both devices use the same draws
-        value = on_device.elbo(data, states, torch.Generator().manual_seed(3))[0].value
+        value = on_device.elbo(views, torch.Generator().manual_seed(3))[0].value
         value.backward()
         bounds.append(value.item())
         gradients.append(torch.cat([p.grad.flatten().cpu().double() for p in on_device.parameters()]))

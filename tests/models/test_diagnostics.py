@@ -20,11 +20,12 @@ from mvlvm.models.diagnostics import (
     used_dimensions,
 )
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model, states_of
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.views import FeatureView, WeightView
+from mvlvm.models.views import ModelView, VariationalView
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
+from tests.models.model_views import gaussian_view, model_views
 from tests.monte_carlo import assert_mean
 
 
@@ -33,7 +34,7 @@ def linear(W):
 
 
 def make_view_and_latent(generator, std):
-    view = FeatureView("view", SpectralMixture(2, 2, generator), n_points=5, noise_variance=0.1).double()
+    view = gaussian_view("view", SpectralMixture(2, 2, generator), n_points=5).double()
     return view, GaussianLatent(normal((4, 2), generator), std)
 
 
@@ -90,7 +91,7 @@ def test_explained_variance_with_sample_weights_equals_that_of_copies(generator)
 @pytest.mark.parametrize(("precision", "n_draws"), [(1e9, 4), (0.0, 20)])
 def test_draws_of_the_bound_end_at_the_required_precision(precision, n_draws, generator, monkeypatch):
     model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
-    views = [ViewData.from_array(normal((30, 3), generator))]
+    views = model_views(model, [normal((30, 3), generator)])
     values, elbo = [], model.elbo
 
     def record(*arguments):
@@ -100,7 +101,7 @@ def test_draws_of_the_bound_end_at_the_required_precision(precision, n_draws, ge
 
     monkeypatch.setattr(model, "elbo", record)
     monkeypatch.setattr(defaults, "BOUND_PRECISION", precision)
-    estimate = expected_bound(model, views, model.init_states(views), torch.Generator().manual_seed(0), n_entries=90)
+    estimate = expected_bound(model, views, torch.Generator().manual_seed(0), n_entries=90)
     assert len(values) == n_draws
     assert statistics.stdev(values) > 0
     assert estimate == pytest.approx(statistics.fmean(values), rel=1e-12)
@@ -111,14 +112,14 @@ def test_precision_of_the_bound_is_the_standard_error_of_the_mean(generator, mon
     model = MultiViewLVM(GaussianLatent(normal((30, 2), generator), 0.3), [fixed_view(generator)])
     values, drawn = [0.0, 2.0] * 10, []
 
-    def alternate(data, states, generator):
+    def alternate(views, generator):
         drawn.append(values[len(drawn)])
-        return Elbo(torch.tensor([drawn[-1]]), torch.zeros(())), states
+        return Elbo({"view": torch.tensor(drawn[-1])}, torch.zeros(())), states_of(views)
 
     monkeypatch.setattr(model, "elbo", alternate)
     monkeypatch.setattr(defaults, "BOUND_PRECISION", 0.3 / 90)
-    views = [ViewData.from_array(normal((30, 3), generator))]
-    estimate = expected_bound(model, views, model.init_states(views), generator, n_entries=90)
+    views = model_views(model, [normal((30, 3), generator)])
+    estimate = expected_bound(model, views, generator, n_entries=90)
     precise = [n for n in range(4, 21) if statistics.stdev(values[:n]) / n**0.5 <= 0.3]
     assert len(drawn) == precise[0] == 13
     assert estimate == statistics.fmean(drawn)
@@ -153,7 +154,7 @@ def test_gram_is_averaged_over_draws(generator):
 @torch.no_grad()
 def test_constant_feature_is_not_part_of_the_kernel(generator):
     mixture, latent = SpectralMixture(2, 2, generator), GaussianLatent(normal((4, 2), generator), 0.5)
-    view = WeightView("view", mixture, Poisson(), n_points=200, generator=generator).double()
+    view = VariationalView("view", mixture, Poisson(), n_points=200, generator=generator).double()
     gram = learned_gram(view, latent, 1, generator)
     # without the constant feature, entries are at most k(0, 0), the sum of the mixture weights
     assert gram.abs().max() <= mixture.density().alpha.sum() + 1e-9
@@ -165,17 +166,18 @@ def test_a_dimension_is_used_if_its_share_in_one_view_exceeds_the_minimum(genera
     shares = torch.tensor(
         [[0.9, 0.0, 2 * MIN_SHARE, 0.5 * MIN_SHARE], [0.0, 0.9, 0.0, 0.5 * MIN_SHARE]]
     )  # of a total of about one
-    functions, views = [], []
-    for share in shares.double():
+    functions, views = {}, {}
+    for name, share in zip("ab", shares.double(), strict=True):
         W = torch.diag(share.sqrt())
-        functions.append(lambda mean, std, W=W: mean @ W)
-        views.append(ViewData.from_array(X @ W))
+        functions[name] = lambda mean, std, W=W: mean @ W
+        views[name] = ModelView(fixed_view(generator), ViewData.from_array(X @ W))
     assert used_dimensions(functions, GaussianLatent(X, 0.1), views).tolist() == [True, True, True, False]
 
 
 def test_one_dimension_is_kept_if_none_is_used(generator):
     X, Y = normal((50, 3), generator), normal((50, 2), generator)
-    used = used_dimensions([lambda mean, std: torch.zeros_like(Y)], GaussianLatent(X, 0.1), [ViewData.from_array(Y)])
+    views = {"a": ModelView(fixed_view(generator), ViewData.from_array(Y))}
+    used = used_dimensions({"a": lambda mean, std: torch.zeros_like(Y)}, GaussianLatent(X, 0.1), views)
     assert used.sum() == 1
 
 
@@ -184,11 +186,11 @@ def test_parameters_of_kept_dimensions_are_unchanged(generator):
     dimensions = Dimensions(3, {"b": 1})
     mixtures = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 3)}
     model = build_model(initial, mixtures, n_points=3, generator=generator, dimensions=dimensions)
-    before = [view.mixture.density() for view in model.feature_views]
+    before = [view.mixture.density() for view in model.views]
     keep_dimensions(model, kept)
     assert torch.equal(model.latent.mean, initial[:, kept])
     assert model.latent.std.shape == (6, 3)
-    for view, old in zip(model.feature_views, before, strict=True):
+    for view, old in zip(model.views, before, strict=True):
         new = view.mixture.density()
         for name, values in vars(old).items():
             assert torch.equal(getattr(new, name), values[:, kept] if values.ndim > 1 else values)

@@ -12,7 +12,7 @@ from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson,
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture, TiedSpectralMixture
-from mvlvm.models.views import WeightView
+from mvlvm.models.views import VariationalView
 from tests.mixtures import normal
 from tests.models.evidence import evaluate, infer_weights, initial_state, log_evidence
 from tests.models.fixed_features import fixed_view
@@ -36,7 +36,9 @@ def problem(request, generator):
 
 
 def draw_problem(name, generator, mixture=SpectralMixture):
-    view = WeightView("genes", mixture(2, D, generator), LIKELIHOODS[name](), n_points=P, generator=generator).double()
+    view = VariationalView(
+        "genes", mixture(2, D, generator), LIKELIHOODS[name](), n_points=P, generator=generator
+    ).double()
     X = normal((N, D), generator)
     with torch.no_grad():
         Y = view.likelihood.sample(torch.sin(X @ normal((D, M), generator)) + 0.5, generator)
@@ -58,14 +60,14 @@ def converged(view, data, X, steps=400):
 
 def test_evidence_is_the_normal_log_density_given_features_and_noise(generator):
     view, X, Y = fixed_view(generator), normal((20, 2), generator), normal((20, 3), generator)
-    Phi, s = view.draw_features(generator)(X), view.noise_variance.item()
+    Phi, s = view.draw_features(generator)(X), view.likelihood.noise_variance.item()
     covariance = (Phi @ Phi.T + s * torch.eye(20, dtype=torch.float64)).numpy()
     expected = view_log_density(Y.numpy(), covariance)
     assert log_evidence(view, Y, X, generator).item() == pytest.approx(expected, rel=1e-10)
 
 
 def test_initial_noise_variance_is_that_of_the_argument(generator):
-    assert fixed_view(generator, noise_variance=0.02).noise_variance.item() == pytest.approx(0.02, rel=1e-6)
+    assert fixed_view(generator, noise_variance=0.02).likelihood.noise_variance.item() == pytest.approx(0.02, rel=1e-6)
 
 
 def test_evidence_has_a_gradient_with_respect_to_the_noise_variance(generator):
@@ -95,7 +97,7 @@ def test_imputed_entries_converge_to_their_conditional_means(generator):
     Y[2, 1] = Y[5, 1] = Y[5, 2] = float("nan")
     _, state = evaluate(view, ViewData.from_array(Y), X, generator, n_steps=30)
     Phi = view.draw_features(generator)(X)
-    K = (Phi @ Phi.T + view.noise_variance * torch.eye(20, dtype=torch.float64)).detach()
+    K = (Phi @ Phi.T + view.likelihood.noise_variance * torch.eye(20, dtype=torch.float64)).detach()
     for column, missing in {1: [2, 5], 2: [5]}.items():
         rows = [row for row in range(20) if row not in missing]
         expected = K[missing][:, rows] @ torch.linalg.solve(K[rows][:, rows], Y[rows, column])

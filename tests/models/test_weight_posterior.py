@@ -77,7 +77,7 @@ def test_posterior_given_certain_latents_matches_gp_regression(n_points, generat
     mean, variance = posterior.predict(new, torch.zeros_like(new), [new])
     Phi, Phi_new = (posterior.features(Z).numpy() for Z in (X, new))
     expected_mean, expected_variance = gp_posterior(
-        Phi @ Phi.T, Phi_new @ Phi.T, Phi_new @ Phi_new.T, Y.numpy(), view.noise_variance.item()
+        Phi @ Phi.T, Phi_new @ Phi.T, Phi_new @ Phi_new.T, Y.numpy(), view.likelihood.noise_variance.item()
     )
     np.testing.assert_allclose(mean.numpy(), expected_mean, rtol=0.0, atol=1e-8)
     np.testing.assert_allclose(variance.numpy(), np.tile(expected_variance[:, None], 3), rtol=0.0, atol=1e-8)
@@ -86,7 +86,7 @@ def test_posterior_given_certain_latents_matches_gp_regression(n_points, generat
 def test_posterior_given_uncertain_latents_maximises_the_bound(generator):
     """The gradient of the bound with respect to the mean and precision of the weights is zero at the posterior."""
     view, _, Y, posterior = infer(generator, std=0.5, n_latent_draws=6)
-    evaluated_at, s = view.mixture.map.evaluated_at, view.noise_variance.item()
+    evaluated_at, s = view.mixture.map.evaluated_at, view.likelihood.noise_variance.item()
     Phis = [posterior.features(X).detach() for X in list(evaluated_at)]
     misfit = sum(Phi.T @ (Y - Phi @ posterior.mean) for Phi in Phis) / (6 * s)
     precision = sum(Phi.T @ Phi for Phi in Phis) / (6 * s) + torch.eye(16, dtype=torch.float64)

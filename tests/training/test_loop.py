@@ -190,16 +190,16 @@ def test_view_states_are_passed_from_step_to_step_and_refreshed_every_fifty(gene
     concave, config, refreshed = ConcaveBound(), TrainConfig(max_iter=120, learning_rate=0.2), []
 
     def objective(states, draws):
-        return concave(draws), (states[0] + 1,)
+        return concave(draws), {"view": states["view"] + 1}
 
     def refresh(states, n_steps):
-        refreshed.append((states[0], n_steps))
-        return (states[0] + 1000,), None
+        refreshed.append((states["view"], n_steps))
+        return {"view": states["view"] + 1000}, None
 
-    state = init_train_state([concave.place], generator, (0,))
+    state = init_train_state([concave.place], generator, {"view": 0})
     train(state, objective, config, refresh=refresh)
     assert refreshed == [(0, 0), (1050, 50), (2100, 100)]
-    assert state.view_states == (3120,)
+    assert state.view_states == {"view": 3120}
 
 
 def test_adam_has_the_documented_betas(generator):

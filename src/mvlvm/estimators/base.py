@@ -42,7 +42,7 @@ from mvlvm.estimators.prediction import (
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
 from mvlvm.estimators.train import Trained, count_entries, end_of_training, train_and_prune, warn_if_not_converged
 from mvlvm.inference.new_rows import NewRows
-from mvlvm.inference.predictor import TrainingRows, condition
+from mvlvm.inference.predictor import condition
 from mvlvm.io.model_files import write_model
 from mvlvm.lazy import Lazy
 from mvlvm.models.diagnostics import learned_gram
@@ -134,23 +134,22 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         seed = seed_from(options.random_state)
         generator = make_generator(seed, Stream.TRAINING, options.device)
         initial = initialize(scaled, options, generator, interrupts)
-        model, data, init = initial.model, initial.data, initial.init
+        model, init = initial.model, initial.init
         del validated, scaled  # release memory for training
         prepared_after = time.perf_counter() - begin
 
         if initial.interrupted is None:
-            trained = train_and_prune(model, data, initial.states, initial.dimensions, options, generator, interrupts)
+            trained = train_and_prune(model, initial.views, initial.dimensions, options, generator, interrupts)
         else:  # during the trials of initialisations
             history = initial.interrupted
-            trained = end_of_training(model, history, history, initial.dimensions, initial.states)
+            trained = end_of_training(model, history, history, initial.dimensions, initial.views)
         del initial
         trained_after = time.perf_counter() - begin
 
-        rows = TrainingRows(data, trained.states)
-        predictor = condition(model, scalings, rows, seed=seed, n_draws=options.n_draws_predict)
+        predictor = condition(model, scalings, trained.views, seed=seed, n_draws=options.n_draws_predict)
         if weight is not None:
             place_zero_weight_rows(predictor, retained.zero_weight_rows, weight, interrupts)
-        record = record_fit(predictor, rows, trained.history, init=init, memory_budget=options.memory_budget)
+        record = record_fit(predictor, trained.views, trained.history, init=init, memory_budget=options.memory_budget)
         views = fitted_views(model, retained.encodings, scalings)
         fitted = FittedModel(model, views, retained.layout, trained.dimensions, predictor)
         seconds = {
@@ -159,7 +158,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             "finishing": time.perf_counter() - begin - trained_after,
         }
         adopt(self, fitted, record, with_missing=retained.with_missing, stage_seconds=seconds)
-        return trained, options, count_entries(model, data)
+        return trained, options, count_entries(trained.views)
 
     def prepare(self: Estimator) -> Estimator:
         """Compute everything that is otherwise computed on first use, and release the training views.
@@ -393,7 +392,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         if view not in self.view_names_:
             raise ValueError(f"There is no view {view!r}. The views are: {', '.join(self.view_names_)}.")
         latent = self.model_.model.latent
-        module = self.model_.model.feature_views[self.view_names_.index(view)]
+        module = self.model_.model.modules_by_view[view]
         generator = make_generator(self.model_.seed, Stream.KERNEL, latent.mean.device)
         with torch.no_grad():
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()

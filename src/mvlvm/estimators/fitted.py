@@ -1,7 +1,7 @@
 """A fitted model with the units of its views, and the record of its fit."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,14 +15,16 @@ from torch import Tensor
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError, warn
 from mvlvm.estimators.train import count_entries
-from mvlvm.inference.predictor import Predictor, TrainingRows
+from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.view_function import ViewFunction, prediction_blocks
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import AbstractLikelihood
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import expected_bound, explained_variance
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import Dimensions, MultiViewLVM
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, final_views
+from mvlvm.models.state import StateSettings
+from mvlvm.models.views import ModelView
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History
 from mvlvm.views.encoding import Encoding
@@ -62,8 +64,8 @@ def fitted_views(
     model: MultiViewLVM, encodings: Mapping[str, Encoding], scalings: Mapping[str, Scaling]
 ) -> dict[str, FittedView]:
     """Return view name -> its units and likelihood, in the order of the model's views."""
-    likelihoods = {view.name: view.likelihood for view in model.feature_views}
-    return {name: FittedView(encodings[name], scalings[name], kind) for name, kind in likelihoods.items()}
+    modules = model.modules_by_view
+    return {name: FittedView(encodings[name], scalings[name], module.likelihood) for name, module in modules.items()}
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class FitRecord:
         elbo: the bound in nats, averaged over draws.
         explained: the explained variance.
         relevance: views x latent dimensions; rows sum to one.
-        data: the scaled training views, as long as they are available.
+        data: view name -> the scaled training view, as long as they are available.
     """
 
     history: Mapping[str, Float[np.ndarray, " T"]]
@@ -167,7 +169,7 @@ class FitRecord:
     elbo: Lazy[float]
     explained: Lazy[VarianceShares]
     relevance: Lazy[Float[np.ndarray, "V D"]]
-    data: Sequence[ViewData] | None = None
+    data: Mapping[str, ViewData] | None = None
 
     @property
     def lazy_parts(self) -> dict[str, Lazy[Any]]:
@@ -180,60 +182,59 @@ class FitRecord:
 
 
 def record_fit(
-    predictor: Predictor, rows: TrainingRows, history: History, *, init: str, memory_budget: float
+    predictor: Predictor, views: Mapping[str, ModelView], history: History, *, init: str, memory_budget: float
 ) -> FitRecord:
     """Return the record of a fit; what needs the data is computed on first use.
 
     Args:
         predictor: the trained model.
-        rows: the training rows.
+        views: the trained views with their data.
         history: of the training.
         init: name of the initialisation.
         memory_budget: bytes that features may take.
     """
     model, functions = predictor.model, predictor.lazy_parts["weights"]
+    data = {name: view.data for name, view in views.items()}
     return FitRecord(
         history.as_arrays(), str(history.stop_reason), init,
-        elbo=Lazy(partial(reported_bound, model, rows, predictor.seed, memory_budget=memory_budget)),
-        explained=Lazy(partial(variance_shares, model.latent, rows.data), functions),
+        elbo=Lazy(partial(reported_bound, model, views, predictor.seed, memory_budget=memory_budget)),
+        explained=Lazy(partial(variance_shares, model.latent, data), functions),
         relevance=Lazy(partial(relevance_table, model.latent), functions),
-        data=rows.data,
+        data=data,
     )  # fmt: skip
 
 
 def variance_shares(
-    latent: GaussianLatent, data: Sequence[ViewData], functions: Mapping[str, ViewFunction]
+    latent: GaussianLatent, data: Mapping[str, ViewData], functions: Mapping[str, ViewFunction]
 ) -> VarianceShares:
     """Compute the explained variance of all views.
 
     Args:
         latent: posterior of the training rows.
-        data: the scaled views.
-        functions: view name -> its function, in the order of the data.
+        data: view name -> scaled view.
+        functions: view name -> its function.
     """
-    shares = {
-        name: explained_variance(function.entries, latent, seen)
-        for (name, function), seen in zip(functions.items(), data, strict=True)
-    }
+    shares = {name: explained_variance(function.entries, latent, data[name]) for name, function in functions.items()}
     per_dimension = np.stack([_to_numpy(share.per_dimension()) for share in shares.values()])
     return VarianceShares({name: share.total for name, share in shares.items()}, per_dimension)
 
 
 @torch.no_grad()
-def reported_bound(model: MultiViewLVM, rows: TrainingRows, seed: int, *, memory_budget: float) -> float:
+def reported_bound(model: MultiViewLVM, views: Mapping[str, ModelView], seed: int, *, memory_budget: float) -> float:
     """Return the bound in nats, averaged over draws; NaN, with a warning, if it cannot be computed.
 
     Args:
         model: the trained model.
-        rows: the training rows.
+        views: the trained views with their data.
         seed: of the draws.
         memory_budget: bytes that features may take.
     """
     generator = make_generator(seed, Stream.BOUND, model.latent.mean.device)
-    n_entries = count_entries(model, rows.data)
+    n_entries = count_entries(views)
+    settings = StateSettings(model.latent.mean.dtype, memory_budget=memory_budget)
     try:
-        states = model.final_states(rows.data, rows.states, memory_budget=memory_budget)
-        bound, reason = expected_bound(model, rows.data, states, generator, n_entries=n_entries), "it is not finite"
+        whole = final_views(views, settings)
+        bound, reason = expected_bound(model, whole, generator, n_entries=n_entries), "it is not finite"
     except NumericalError as error:
         bound, reason = math.nan, str(error)
     if not math.isfinite(bound):

@@ -18,7 +18,9 @@ from mvlvm.init.graph_embedding import graph_init
 from mvlvm.init.pca import rotated_pca_init, values_for_init
 from mvlvm.init.private import private_init
 from mvlvm.models.data import ViewData, samples_without_entries
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, ViewStates, build_model
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model, init_states, states_of, with_states
+from mvlvm.models.state import StateSettings
+from mvlvm.models.views import ModelView
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
@@ -41,16 +43,14 @@ class InitialModel:
 
     Attributes:
         model: its modules.
-        data: the observations, in the order of the modules.
-        states: the views' states before training.
+        views: the views with their data and their states before training.
         dimensions: which view depends on which latent dimensions.
         init: name of the initialisation.
         interrupted: the history of the model, if an interrupt of the trials ended its training; otherwise None.
     """
 
     model: MultiViewLVM
-    data: list[ViewData]
-    states: ViewStates
+    views: Mapping[str, ModelView]
     dimensions: Dimensions
     init: str
     interrupted: History | None = None
@@ -63,12 +63,14 @@ class Trial(NamedTuple):
         init: name of the initialisation.
         bound: in nats per entry, the average over the last steps.
         model: the model after these steps.
+        views: its views.
         state: its training state.
     """
 
     init: str
     bound: float
     model: MultiViewLVM
+    views: Mapping[str, ModelView]
     state: TrainState
 
 
@@ -90,28 +92,31 @@ def initialize(
     dimensions = resolve_dimensions(options, values)
     influential = {name: values[name] for name in options.influential}
     candidates = initial_latents(options.init, influential, dimensions, generator.initial_seed())
+    data = {name: ViewData.from_array(Y, views.sample_weight) for name, Y in views.arrays.items()}
     plans = {
-        name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name]) for name, view in options.views.items()
+        name: ViewPlan(view.kernel, view.n_mixtures, views.likelihoods[name], data[name].missing is None)
+        for name, view in options.views.items()
     }
-    data = [ViewData.from_array(Y, views.sample_weight) for Y in views.arrays.values()]
-    empty = samples_without_entries(data, len(views))
+    empty = samples_without_entries(data.values(), len(views))
 
-    def build(name: str, generator: torch.Generator) -> MultiViewLVM:
+    settings = state_settings(options)
+
+    def build(name: str, generator: torch.Generator) -> tuple[MultiViewLVM, dict[str, ModelView]]:
         mean = candidates[name].to(options.dtype)
         model = build_model(mean, plans, n_points=options.n_points, generator=generator, dimensions=dimensions)
         model.latent.set_sample_weight(views.sample_weight)
         model.latent.reset_to_prior(empty)
-        return model
+        modules, weights = model.modules_by_view, {name: view.weight for name, view in options.views.items()}
+        return model, {name: ModelView(modules[name], data[name], weight=weights[name]) for name in data}
 
     _warn_of_empty_rows(len(empty) - len(zero_weight_rows(views.sample_weight)))
     init = next(iter(candidates))
     if len(candidates) > 1:
-        init, interrupted = choose_init(list(candidates), build, data, options, generator, interrupts or Interrupts())
+        init, interrupted = choose_init(list(candidates), build, options, generator, interrupts or Interrupts())
         if interrupted is not None:
-            state = interrupted.state
-            return InitialModel(interrupted.model, data, state.view_states, dimensions, init, state.history)
-    model = build(init, generator)
-    return InitialModel(model, data, _init_states(model, data, options), dimensions, init)
+            return InitialModel(interrupted.model, interrupted.views, dimensions, init, interrupted.state.history)
+    model, model_views = build(init, generator)
+    return InitialModel(model, init_states(model_views, settings), dimensions, init)
 
 
 def initial_latents(
@@ -135,8 +140,7 @@ def initial_latents(
 
 def choose_init(
     names: Sequence[str],
-    build: Callable[[str, torch.Generator], MultiViewLVM],
-    data: Sequence[ViewData],
+    build: Callable[[str, torch.Generator], tuple[MultiViewLVM, dict[str, ModelView]]],
     options: FitOptions,
     generator: torch.Generator,
     interrupts: Interrupts,
@@ -148,8 +152,7 @@ def choose_init(
 
     Args:
         names: of the initialisations.
-        build: returns an untrained model for an initialisation.
-        data: the observations.
+        build: returns an untrained model for an initialisation, and its views without states.
         options: of the fit.
         generator: of the training to come; its state does not change.
         interrupts: an interrupt ends the trials.
@@ -167,15 +170,17 @@ def choose_init(
         for name in names:
             interrupts.raise_if_requested()
             draws = torch.Generator(generator.device).set_state(generator.get_state())
-            model = build(name, draws)
-            states = _init_states(model, data, options) if states is None else states  # the same for all
+            model, views = build(name, draws)
+            if states is None:  # the same for all
+                states = states_of(init_states(views, state_settings(options)))
+            views = with_states(views, states)
             try:
-                state = train_model(model, data, states, trial, draws, interrupts)
+                state = train_model(model, views, trial, draws, interrupts)
             except NumericalError:  # another initialisation may succeed; if none does, training raises the error
                 continue
-            bounds[name] = fmean(state.history.bound[-_AVERAGED_STEPS:]) / count_entries(model, data)
+            bounds[name] = fmean(state.history.bound[-_AVERAGED_STEPS:]) / count_entries(views)
             if best is None or bounds[name] > best.bound:
-                best = Trial(name, bounds[name], model, state)
+                best = Trial(name, bounds[name], model, with_states(views, state.view_states), state)
             if state.history.stop_reason is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -245,8 +250,9 @@ def _check_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.
     return mean
 
 
-def _init_states(model: MultiViewLVM, data: Sequence[ViewData], options: FitOptions) -> ViewStates:
-    return model.init_states(data, max_energy_share=options.compress, memory_budget=options.memory_budget)
+def state_settings(options: FitOptions) -> StateSettings:
+    """Return how the states of views are made before training."""
+    return StateSettings(options.dtype, options.compress, options.memory_budget)
 
 
 def _warn_of_empty_rows(n_empty: int) -> None:

@@ -17,8 +17,6 @@ from mvlvm.views.layout import unpack
 from mvlvm.views.likelihood_inference import AUTO
 from mvlvm.views.scaling import per_view
 
-_BYTES_PER_NUMBER = np.dtype(np.float64)
-
 _FLOAT64 = np.dtype(np.float64)
 _GB = 1e9
 # torch, its threads and the smallest fit.

@@ -13,9 +13,9 @@ from mvlvm.checks import check_choice, check_integer, check_number, check_probab
 from mvlvm.errors import ViewError
 from mvlvm.init.pca import numerical_rank
 from mvlvm.init.private import reduce_shared_dimensions
+from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES, STATIONARY
-from mvlvm.models.state import AUTO_SHARE
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.scaling import SCALES, per_view
 

@@ -178,7 +178,8 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
     elif not isinstance(parameters["init"], str):
         raise TypeError("the initialisation must be a name or an array")
     model = _unpack_model(header, arrays)
-    pairs = list(zip(header["views"], model.feature_views, strict=True))
+    modules = model.modules_by_view
+    pairs = [(view, modules[view["name"]]) for view in header["views"]]
     layout = unpack_layout(header["layout"])
     views = {view["name"]: _unpack_view(i, view, arrays, module) for i, (view, module) in enumerate(pairs)}
     _check_layout(layout, views, len(model.latent.mean))
@@ -198,7 +199,7 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
-        data=_unpack_data(len(pairs), arrays) if header["data"] else None,
+        data=_unpack_data(list(views), arrays) if header["data"] else None,
     )
     return Saved(header["estimator"], parameters, fitted, record, _unpack_given(fitted, arrays))
 
@@ -277,7 +278,7 @@ def _pack_views(fitted: FittedModel) -> list[dict[str, Any]]:
             "tempering": asdict(fitted.predictor.tempering[module.name]),
             "n_draws": len(fitted.predictor.functions[module.name].posteriors),
         }
-        for module in fitted.model.feature_views
+        for module in fitted.model.modules_by_view.values()
     ]
 
 
@@ -381,7 +382,7 @@ def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
             "file without them. Save with data=True after fit, before prepare()."
         )
     arrays = {}
-    for i, seen in enumerate(saved.record.data):
+    for i, seen in enumerate(saved.record.data.values()):
         parts = ((part, getattr(seen, part)) for part in _DATA_PARTS)
         arrays |= {f"data.{i}.{part}": values.cpu().numpy() for part, values in parts if values is not None}
     if saved.with_missing is not None:
@@ -389,12 +390,12 @@ def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _unpack_data(n_views: int, arrays: Arrays) -> Sequence[ViewData]:
-    parts = ({part: arrays.get(f"data.{i}.{part}") for part in _DATA_PARTS} for i in range(n_views))
-    tensors = (
-        {part: values if values is None else torch.tensor(values) for part, values in view.items()} for view in parts
-    )
-    return [ViewData(**view) for view in tensors]  # pyright: ignore[reportArgumentType]
+def _unpack_data(names: Sequence[str], arrays: Arrays) -> dict[str, ViewData]:
+    data = {}
+    for i, name in enumerate(names):
+        parts = {part: f"data.{i}.{part}" for part in _DATA_PARTS}
+        data[name] = ViewData(**{part: torch.tensor(arrays[key]) for part, key in parts.items() if key in arrays})
+    return data
 
 
 def _unpack_given(fitted: FittedModel, arrays: Arrays) -> Views | None:

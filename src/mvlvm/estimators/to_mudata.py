@@ -102,7 +102,7 @@ def _summary(est: AbstractMultiViewLVM) -> dict[str, Any]:
         "noise_variance": {_key(name): variance for name, variance in est.noise_variance_.items()},
         "explained_variance": dict(zip(keys, est.explained_variance_.values(), strict=True)),
         "relevance": dict(zip(keys, est.relevance_, strict=True)),
-        "history": {column: np.asarray(values) for column, values in est.history_.items()},
+        "history": {_key(column): np.asarray(values) for column, values in est.history_.items()},
     }
 
 

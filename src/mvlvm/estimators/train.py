@@ -1,7 +1,7 @@
 """The fourth stage of a fit: training, and pruning of latent dimensions that no view uses."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,17 +12,18 @@ from torch import Tensor
 
 from mvlvm.errors import ConvergenceWarning, NumericalError, warn
 from mvlvm.estimators.options import FitOptions
-from mvlvm.evidence.elbo import WeightedElbo
+from mvlvm.evidence.elbo import Objective
 from mvlvm.inference.view_function import ViewFunction
-from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import ExpectedView, keep_dimensions, used_dimensions
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewStates, graph_key
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, graph_key, refreshed_states, states_of, with_states
+from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import TrainConfig, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import TrainState, init_train_state
+from mvlvm.training.steps import TrainState, ViewStates, init_train_state
 
 
 class Trained(NamedTuple):
@@ -32,19 +33,18 @@ class Trained(NamedTuple):
         history: of all rounds.
         last: the history of the last round.
         dimensions: those that were kept.
-        states: imputed entries and q(weights) of the views.
+        views: the views with their data, and with imputed entries and q(weights).
     """
 
     history: History
     last: History
     dimensions: Dimensions
-    states: ViewStates
+    views: Mapping[str, ModelView]
 
 
 def train_model(
     model: MultiViewLVM,
-    data: Sequence[ViewData],
-    states: ViewStates,
+    views: Mapping[str, ModelView],
     options: FitOptions,
     generator: torch.Generator,
     interrupts: Interrupts | None = None,
@@ -54,31 +54,27 @@ def train_model(
     The tolerance applies per observed entry, so that it has the same meaning for large and small data sets.
     """
     # a view of weight zero learns its kernel and noise at full weight, but does not influence the latents
-    detached = {name for name, view in options.views.items() if view.weight == 0}
-    weights = torch.tensor(
-        [view.weight or 1.0 for view in options.views.values()], dtype=torch.float64, device=options.device
-    )
+    weights = {name: view.weight or 1.0 for name, view in views.items()}
 
-    def objective(states: ViewStates, generator: torch.Generator) -> tuple[WeightedElbo, ViewStates]:
-        elbo, states = model.elbo(data, states, generator, n_draws=options.n_draws, detached=detached)
-        return WeightedElbo(elbo, weights, options.latent_kl_weight), states
+    def objective(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
+        elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
+        return Objective(elbo, weights, options.latent_kl_weight), states
 
     def refresh(states: ViewStates, n_steps: int) -> tuple[ViewStates, Hashable | None]:
-        states = model.refresh(data, states, n_steps)
+        states = refreshed_states(with_states(views, states), n_steps)
         return states, graph_key(states)
 
     config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(model, data)
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(views)
     )  # fmt: skip
-    state = init_train_state(model.parameters(), generator, states)
+    state = init_train_state(model.parameters(), generator, states_of(views))
     with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as callback:
         return train(state, objective, config, callback=callback, refresh=refresh, interrupts=interrupts)
 
 
 def train_and_prune(
     model: MultiViewLVM,
-    data: Sequence[ViewData],
-    states: ViewStates,
+    views: Mapping[str, ModelView],
     dimensions: Dimensions,
     options: FitOptions,
     generator: torch.Generator,
@@ -92,28 +88,27 @@ def train_and_prune(
         NumericalError: training failed numerically.
         KeyboardInterrupt: there was an interrupt before the first step had ended.
     """
-    state = train_model(model, data, states, options, generator, interrupts)
-    history, last, states = state.history, state.history, state.view_states
+    state = train_model(model, views, options, generator, interrupts)
+    history, last, views = state.history, state.history, with_states(views, state.view_states)
     try:
         while options.prune and last.stop_reason is not StopReason.INTERRUPTED:
-            kept = _kept_dimensions(model, data, states, dimensions, generator)
+            kept = _kept_dimensions(model, views, dimensions, generator)
             interrupts.raise_if_requested()
             if kept.all():
                 break
             keep_dimensions(model, kept)
             dimensions = replace(dimensions, n_shared=int(kept[: dimensions.n_shared].sum()))
-            # q(weights) belongs to features of all dimensions
-            states = tuple(replace(view_state, weights=None) for view_state in states)
-            state = train_model(model, data, states, options, generator, interrupts)
-            last, states = state.history, state.view_states
+            views = with_states(views, {name: state.with_new_features() for name, state in state.view_states.items()})
+            state = train_model(model, views, options, generator, interrupts)
+            last, views = state.history, with_states(views, state.view_states)
             history.extend(last)
     except KeyboardInterrupt:  # between two rounds
         history.stop_reason = last.stop_reason = StopReason.INTERRUPTED
-    return end_of_training(model, history, last, dimensions, states)
+    return end_of_training(model, history, last, dimensions, views)
 
 
 def end_of_training(
-    model: MultiViewLVM, history: History, last: History, dimensions: Dimensions, states: ViewStates
+    model: MultiViewLVM, history: History, last: History, dimensions: Dimensions, views: Mapping[str, ModelView]
 ) -> Trained:
     """Return the result of training without scratch memory.
 
@@ -125,24 +120,19 @@ def end_of_training(
             "Training has diverged: a parameter is not finite after the last step. Lower learning_rate, or fit with "
             "dtype='float64'."
         )
-    return Trained(history, last, dimensions, tuple(view_state.released() for view_state in states))
+    return Trained(history, last, dimensions, {name: view.released() for name, view in views.items()})
 
 
-def count_entries(model: MultiViewLVM, data: Sequence[ViewData]) -> int:
+def count_entries(views: Mapping[str, ModelView]) -> int:
     """Return the number of observed entries of all views; a label counts as one."""
-    pairs = zip(model.feature_views, data, strict=True)
-    return sum(view.likelihood.count_entries(seen.entries) for view, seen in pairs)
+    return sum(view.module.likelihood.count_entries(view.data.entries) for view in views.values())
 
 
 def _kept_dimensions(
-    model: MultiViewLVM,
-    data: Sequence[ViewData],
-    states: ViewStates,
-    dimensions: Dimensions,
-    generator: torch.Generator,
+    model: MultiViewLVM, views: Mapping[str, ModelView], dimensions: Dimensions, generator: torch.Generator
 ) -> Bool[Tensor, " D"]:
     """Return which dimensions are kept: those that a view uses, at least one of them shared, and all private ones."""
-    kept = used_dimensions(_expected_views(model, data, states, generator), model.latent, data)
+    kept = used_dimensions(_expected_views(model.latent, views, generator), model.latent, views)
     kept[dimensions.n_shared :] = True
     kept[0] |= not kept[: dimensions.n_shared].any()
     return kept
@@ -150,18 +140,18 @@ def _kept_dimensions(
 
 @torch.no_grad()
 def _expected_views(
-    model: MultiViewLVM, data: Sequence[ViewData], states: ViewStates, generator: torch.Generator
-) -> list[ExpectedView]:
+    latent: GaussianLatent, views: Mapping[str, ModelView], generator: torch.Generator
+) -> dict[str, ExpectedView]:
     """Return the expected entries of every view as functions of the latents, for one draw of its spectral points."""
-    n_latent_draws = n_latent_draws_for(len(model.latent.mean))
-    posteriors = [
-        view.infer_weights(model.latent, seen, state, n_latent_draws=n_latent_draws, generator=generator)
-        for view, seen, state in zip(model.feature_views, data, states, strict=True)
-    ]
-    return [
-        ViewFunction((posterior,), view.likelihood).entries
-        for view, posterior in zip(model.feature_views, posteriors, strict=True)
-    ]
+    n_latent_draws = n_latent_draws_for(len(latent.mean))
+    posteriors = {
+        name: view.infer_weights(latent, n_latent_draws=n_latent_draws, generator=generator)
+        for name, view in views.items()
+    }
+    return {
+        name: ViewFunction((posterior,), views[name].module.likelihood).entries
+        for name, posterior in posteriors.items()
+    }
 
 
 def warn_if_not_converged(history: History, options: FitOptions, n_entries: int, *, interrupted: bool) -> None:

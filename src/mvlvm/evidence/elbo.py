@@ -1,6 +1,7 @@
 """The evidence lower bound: the expected log evidence of each view, term (a), minus the KL divergence, term (b)."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from jaxtyping import Float
 from torch import Tensor
@@ -37,42 +38,56 @@ class Elbo:
     """The evidence lower bound, in its terms [eq:gaussian_elbo_estimate, eq:evaluation_term_2].
 
     Args:
-        reconstruction: the expected log evidence of each view, term (a).
+        evidence: view name -> the expected log evidence of the view, the terms (a).
         latent_kl: the KL divergence of q(X) from p(X), term (b).
     """
 
-    reconstruction: Float[Tensor, " V"]
+    evidence: Mapping[str, Scalar]
     latent_kl: Scalar
 
     @property
-    def value(self) -> Scalar:
-        """The bound: the sum of the reconstruction terms minus the KL divergence, a scalar."""
-        return self.reconstruction.sum() - self.latent_kl
+    def reconstruction(self) -> Scalar:
+        """The sum of the expected log evidences."""
+        return _sum(self.evidence.values())
 
-    def parts(self) -> dict[str, Tensor]:
-        """Return the bound and its terms by name, as scalars, for the history of a fit."""
-        return {"elbo": self.value, "reconstruction": self.reconstruction.sum(), "latent_kl": self.latent_kl}
+    @property
+    def value(self) -> Scalar:
+        """The bound: the sum of the expected log evidences minus the KL divergence, a scalar."""
+        return self.reconstruction - self.latent_kl
 
 
 @dataclass(frozen=True)
-class WeightedElbo:
-    """A training objective with weighted terms of the bound. With weights other than one it is not a bound itself.
+class Objective:
+    """A training objective: the bound with weighted terms, and further terms. Only the bound itself is a bound.
 
     Args:
         elbo: the bound.
-        view_weights: the weights of the expected log evidences.
-        latent_kl_weight: the weight of the KL divergence.
+        view_weights: view name -> weight of its expected log evidence.
+        latent_kl_weight: weight of the KL divergence.
+        terms: name -> a further term to maximise.
+        weights: name -> weight of the further term.
     """
 
     elbo: Elbo
-    view_weights: Float[Tensor, " V"]
-    latent_kl_weight: float
+    view_weights: Mapping[str, float]
+    latent_kl_weight: float = 1.0
+    terms: Mapping[str, Scalar] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def value(self) -> Scalar:
         """The objective to maximise, a scalar."""
-        return (self.view_weights * self.elbo.reconstruction).sum() - self.latent_kl_weight * self.elbo.latent_kl
+        evidence = _sum(self.view_weights[name] * term for name, term in self.elbo.evidence.items())
+        further = (self.weights[name] * term for name, term in self.terms.items())
+        return _sum((evidence - self.latent_kl_weight * self.elbo.latent_kl, *further))
 
     def parts(self) -> dict[str, Tensor]:
-        """Return the unweighted bound and its terms by name, as scalars."""
-        return self.elbo.parts()
+        """Return the bound and all terms by name, without their weights, for the history of a fit."""
+        elbo = self.elbo
+        bound = {"elbo": elbo.value, "reconstruction": elbo.reconstruction, "latent_kl": elbo.latent_kl}
+        return {**bound, **{f"evidence:{name}": term for name, term in elbo.evidence.items()}, **self.terms}
+
+
+def _sum(terms: Iterable[Scalar]) -> Scalar:
+    first, *others = terms
+    return sum(others, first)

@@ -1,8 +1,7 @@
 """What predictions need besides the trained model: weights conditioned on the training rows, tempering, candidates."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -15,8 +14,9 @@ from mvlvm.inference.posterior import MAX_CANDIDATES, CandidateLatents, antithet
 from mvlvm.inference.tempering import Tempering, learn_tempering
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.lazy import Lazy
-from mvlvm.models.data import ViewData
-from mvlvm.models.multiview import MultiViewLVM, ViewStates
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import Prediction, n_latent_draws_for
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.views.scaling import Scaling
@@ -24,19 +24,6 @@ from mvlvm.views.scaling import Scaling
 # Predictions at the candidates are kept for later calls up to this number of bytes, which is enough for eight views of
 # a thousand columns; those of further views are computed in every call.
 _MAX_CACHED_BYTES = 256e6
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """The training views and their states, referred to until all that depends on them is computed.
-
-    Attributes:
-        data: the scaled views, in the order of the model's.
-        states: the views' states after training.
-    """
-
-    data: Sequence[ViewData]
-    states: ViewStates
 
 
 class Predictor:
@@ -141,41 +128,41 @@ class Predictor:
 
 
 def condition(
-    model: MultiViewLVM, scalings: Mapping[str, Scaling], rows: TrainingRows, *, seed: int, n_draws: int
+    model: MultiViewLVM, scalings: Mapping[str, Scaling], views: Mapping[str, ModelView], *, seed: int, n_draws: int
 ) -> Predictor:
     """Condition a trained model on the training rows; the computations are deferred to first use.
 
     Args:
         model: the trained model.
         scalings: view name -> scaling, in the order of the model's views.
-        rows: the training rows.
+        views: the trained views with their data.
         seed: of the random draws.
         n_draws: number of draws of spectral points to average over.
     """
     device = model.latent.mean.device
 
     def functions() -> dict[str, ViewFunction]:
-        return infer_functions(model, rows, make_generator(seed, Stream.WEIGHTS, device), n_draws)
+        return infer_functions(model.latent, views, make_generator(seed, Stream.WEIGHTS, device), n_draws)
 
     def tempering() -> dict[str, Tempering]:
-        return _tempering_or_none(model, rows, make_generator(seed, Stream.TEMPERING, device))
+        return _tempering_or_none(model.latent, views, make_generator(seed, Stream.TEMPERING, device))
 
     return Predictor(model, scalings, seed, functions=Lazy(functions), tempering=Lazy(tempering))
 
 
-def _tempering_or_none(model: MultiViewLVM, rows: TrainingRows, generator: torch.Generator) -> dict[str, Tempering]:
+def _tempering_or_none(
+    latent: GaussianLatent, views: Mapping[str, ModelView], generator: torch.Generator
+) -> dict[str, Tempering]:
     """Learn the tempering of all views; without it, if that fails, the trained model can still be used."""
-    names = [view.name for view in model.feature_views]
     try:
-        levels = learn_tempering(model, rows.data, rows.states, generator)
+        return learn_tempering(latent, views, generator)
     except (ArithmeticError, RuntimeError, ValueError, IndexError) as error:
         warn(
             f"The likelihood tempering of predictions could not be learned: {error}. Predictions are made without it: "
             "their error bars may be too narrow.",
             ConvergenceWarning,
         )
-        levels = [Tempering() for _ in names]
-    return dict(zip(names, levels, strict=True))
+        return {name: Tempering() for name in views}
 
 
 def _restored(
@@ -191,24 +178,24 @@ def _restored(
 
 @torch.no_grad()
 def infer_functions(
-    model: MultiViewLVM, rows: TrainingRows, generator: torch.Generator, n_draws: int
+    latent: GaussianLatent, views: Mapping[str, ModelView], generator: torch.Generator, n_draws: int
 ) -> dict[str, ViewFunction]:
     """Condition the weights of all views on the training rows.
 
     Args:
-        model: the trained model.
-        rows: the training rows.
+        latent: posterior of the training rows.
+        views: the trained views with their data.
         generator: draws latents and spectral points.
         n_draws: number of draws of spectral points; one where a view keeps its own.
     """
-    n_latent_draws = n_latent_draws_for(len(model.latent.mean))
+    n_latent_draws = n_latent_draws_for(len(latent.mean))
     return {
-        view.name: ViewFunction(
+        name: ViewFunction(
             tuple(
-                view.infer_weights(model.latent, data, state, n_latent_draws=n_latent_draws, generator=generator)
-                for _ in range(n_draws if view.redraws else 1)
+                view.infer_weights(latent, n_latent_draws=n_latent_draws, generator=generator)
+                for _ in range(n_draws if view.module.redraws else 1)
             ),
-            view.likelihood,
+            view.module.likelihood,
         )
-        for view, data, state in zip(model.feature_views, rows.data, rows.states, strict=True)
+        for name, view in views.items()
     }

@@ -26,7 +26,6 @@ from torch import Tensor
 
 from mvlvm.inference.view_function import ViewFunction
 from mvlvm.likelihoods.base import AbstractLikelihood
-from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.weight_posterior import Prediction, WeightPosterior
 from mvlvm.row_blocks import row_blocks
 
@@ -134,7 +133,7 @@ class _CompleteRows(_Term):
     def __init__(
         self,
         posterior: WeightPosterior,
-        likelihood: Gaussian,
+        noise_variance: Tensor,
         Y: Float[Tensor, "N M"],
         rows: Bool[Tensor, " N"],
         dtype: torch.dtype,
@@ -146,7 +145,7 @@ class _CompleteRows(_Term):
             self._projection = Y @ Q
             self._outside = (Y - self._projection @ Q.T).square().sum(dim=1)
         self._posterior, self._dtype = posterior, dtype
-        self._inflation, self._noise_variance = posterior.inflation[0], likelihood.noise_variance.double()
+        self._inflation, self._noise_variance = posterior.inflation[0], noise_variance.double()
         self.position, self.width = _positions(rows), F
 
     def __call__(self, X: Float[Tensor, "L D"], rows: Int[Tensor, " L"]) -> LogDensity:
@@ -173,13 +172,13 @@ def _terms_of(function: ViewFunction, Y: Float[Tensor, "N M"], jacobian_dtype: t
     (posterior, *others), likelihood = function.posteriors, function.likelihood
     terms: list[_Term] = []
     if (
-        isinstance(likelihood, Gaussian)
+        likelihood.noise is not None
         and isinstance(posterior, WeightPosterior)
         and (posterior.inflation == posterior.inflation[0]).all()
         and not others
         and complete.any()
     ):
-        terms.append(_CompleteRows(posterior, likelihood, Y, complete, jacobian_dtype))
+        terms.append(_CompleteRows(posterior, likelihood.noise, Y, complete, jacobian_dtype))
         some &= ~complete
     return [*terms, _Entries(function, Y, some, jacobian_dtype)] if some.any() else terms
 
@@ -232,8 +231,8 @@ def row_log_likelihood(
     likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction
 ) -> RowLogLikelihood:
     """Return the log likelihood of every row under its own prediction, with derivatives; NaN marks missing entries."""
-    if isinstance(likelihood, Gaussian):
-        return _gaussian_row_log_likelihood(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
+    if likelihood.noise is not None:
+        return _gaussian_row_log_likelihood(Y, predicted.mean, predicted.variance + likelihood.noise)
     with torch.enable_grad():
         mean, variance = (values.detach().requires_grad_() for values in predicted)
         value = likelihood.expected_log_density(Y, mean, variance)
@@ -246,8 +245,8 @@ def pairwise_log_likelihood(
     likelihood: AbstractLikelihood, Y: Float[Tensor, "N M"], predicted: Prediction
 ) -> Float[Tensor, "N A"]:
     """Return the log likelihood of N rows under each of A predictions, (N, A)."""
-    if isinstance(likelihood, Gaussian):
-        return pairwise_row_log_density(Y, predicted.mean, predicted.variance + likelihood.noise_variance)
+    if likelihood.noise is not None:
+        return pairwise_row_log_density(Y, predicted.mean, predicted.variance + likelihood.noise)
     return likelihood.pairwise_expected_log_density(Y, *predicted)
 
 

@@ -12,8 +12,8 @@ contain little information, the scores of a view are averaged with the mean over
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import torch
@@ -33,9 +33,9 @@ from mvlvm.inference.posterior import (
 )
 from mvlvm.inference.row_likelihood import ObservedRows
 from mvlvm.inference.view_function import ViewFunction, select_columns
-from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.data import EntriesBySample, ViewData
-from mvlvm.models.multiview import MultiViewLVM, ViewStates
+from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import Prediction
 
 # The exponents to choose from.
@@ -87,37 +87,37 @@ class _HeldOutTask:
 
 @torch.no_grad()
 def learn_tempering(
-    model: MultiViewLVM, views: Sequence[ViewData], states: ViewStates, generator: torch.Generator
-) -> tuple[Tempering, ...]:
+    latent: GaussianLatent, views: Mapping[str, ModelView], generator: torch.Generator
+) -> dict[str, Tempering]:
     """Return the tempering of every view.
 
     Args:
-        model: the trained model.
-        views: the training views, in the order of the model's.
-        states: the views' states after training.
+        latent: posterior of the training rows.
+        views: the trained views.
         generator: draws folds, halves of columns and spectral points.
     """
-    N = len(model.latent.mean)
-    entries = [EntriesBySample(view, N) for view in views]
+    N = len(latent.mean)
+    modules = [view.module for view in views.values()]
+    entries = [EntriesBySample(view.data, N) for view in views.values()]
     densities = torch.zeros((2, len(entries), len(LEVELS) + 1), dtype=torch.float64)
     n_entries = torch.zeros((2, len(entries)), dtype=torch.float64)
     order = torch.randperm(N, generator=generator, device=generator.device)
-    if model.latent.sample_weight is not None:  # rows of weight zero are neither candidates nor held out
-        order = order[model.latent.sample_weight[order] > 0]
+    if latent.sample_weight is not None:  # rows of weight zero are neither candidates nor held out
+        order = order[latent.sample_weight[order] > 0]
     fold_of = torch.arange(len(order), device=order.device) % _N_FOLDS
     for k in range(_N_FOLDS):
         if not all(view.observed[order[fold_of != k]].any() for view in entries):
             continue  # some view has no rows to infer its weights from
-        fold = _Fold(model, entries, states, order[fold_of != k], generator)
+        fold = _Fold(latent, list(views.values()), entries, order[fold_of != k], generator)
         tasks = list(_held_out_tasks(entries, order[fold_of == k], generator))
-        counts = [model.feature_views[task.target].likelihood.count_entries(task.truth) for task in tasks]
+        counts = [modules[task.target].likelihood.count_entries(task.truth) for task in tasks]
         # a categorical view has one entry per row, so that there is no half to hold out
         counted = [(task, count) for task, count in zip(tasks, counts, strict=True) if count]
         for (task, count), of_levels in zip(counted, fold.log_densities([task for task, _ in counted]), strict=True):
             densities[task.kind, task.target] += of_levels
             n_entries[task.kind, task.target] += count
     levels = (_choose_levels(*kind) for kind in zip(densities, n_entries, strict=True))
-    return tuple(Tempering(*pair) for pair in zip(*levels, strict=True))
+    return {name: Tempering(*pair) for name, pair in zip(views, zip(*levels, strict=True), strict=True)}
 
 
 def _choose_levels(densities: Float[Tensor, "V L"], n_entries: Float[Tensor, " V"]) -> list[float]:
@@ -149,27 +149,23 @@ class _Fold:
 
     def __init__(
         self,
-        model: MultiViewLVM,
-        views: Sequence[EntriesBySample],
-        states: ViewStates,
+        latent: GaussianLatent,
+        views: Sequence[ModelView],
+        entries: Sequence[EntriesBySample],
         rows: Int[Tensor, " R"],
         generator: torch.Generator,
     ) -> None:
-        latent, chosen = model.latent, rows[:MAX_FOLD_ROWS]
+        chosen = rows[:MAX_FOLD_ROWS]
         subset = latent.subset(chosen)
         weights = (
-            view.infer_weights(
-                subset,
-                ViewData.from_array(Y[chosen], subset.sample_weight),
-                state,
-                n_latent_draws=_N_LATENT_DRAWS,
-                generator=generator,
+            replace(view, data=ViewData.from_array(Y[chosen], subset.sample_weight)).infer_weights(
+                subset, n_latent_draws=_N_LATENT_DRAWS, generator=generator
             )
-            for view, Y, state in zip(model.feature_views, views, states, strict=True)
+            for view, Y in zip(views, entries, strict=True)
         )
         self.functions = [
-            ViewFunction((posterior,), view.likelihood).double()
-            for view, posterior in zip(model.feature_views, weights, strict=True)
+            ViewFunction((posterior,), view.module.likelihood).double()
+            for view, posterior in zip(views, weights, strict=True)
         ]
         self.candidates = candidate_latents(latent, rows[:MAX_FOLD_CANDIDATES], _N_LATENT_DRAWS, generator)
         self.at_candidates = [self.candidates.predict(function) for function in self.functions]
@@ -208,7 +204,7 @@ class _Fold:
             n_rows, n_columns = rows_of[-1].stop, function.posteriors[0].mean.shape[1]
             complete = function.posteriors[0].mean.new_full((n_rows, n_columns), torch.nan)
             for task, rows in zip(tasks, rows_of, strict=True):
-                if v == task.target and v in task.observed and isinstance(function.likelihood, Gaussian):
+                if v == task.target and v in task.observed and function.likelihood.collapses:
                     some, predicted, Y = self._select_columns(v, ~task.held_out, task.observed[v])
                     padded = complete.new_full((n_rows, Y.shape[1]), torch.nan)
                     padded[rows] = Y.to(padded)
@@ -222,7 +218,7 @@ class _Fold:
     ) -> tuple[ViewFunction, Prediction, Float[Tensor, "n _"]]:
         """Drop the other columns of a Gaussian view to save time; other likelihoods may need all columns."""
         function, predicted = self.functions[v], self.at_candidates[v]
-        if columns.all() or not isinstance(function.likelihood, Gaussian):
+        if columns.all() or not function.likelihood.collapses:
             return function, predicted, Y
         at_candidates = Prediction(*(values[:, columns] for values in predicted))
         return select_columns(function, columns), at_candidates, Y[:, columns]

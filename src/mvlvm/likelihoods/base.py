@@ -43,12 +43,14 @@ class AbstractLikelihood(nn.Module, ABC):
         support: the set of values that entries can take.
         real_valued: whether E[y | f] = f; only such entries can be centred and scaled.
         log_link: whether E[y | f] = e^f, so that f is comparable with log(1 + y).
+        collapses: whether y is f plus normal noise, so that weights of features can be integrated out in closed form.
     """
 
     name: ClassVar[str]
     support: ClassVar[Support]
     real_valued: ClassVar[bool] = False
     log_link: ClassVar[bool] = False
+    collapses: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -82,6 +84,11 @@ class AbstractLikelihood(nn.Module, ABC):
     def describe(self) -> dict[str, Tensor]:
         """Return the constrained parameters by name; empty for a likelihood without parameters."""
         return {}
+
+    @property
+    def noise(self) -> Tensor | None:
+        """The variance of the noise if y is f plus normal noise; None otherwise."""
+        return self.describe()["noise_variance"] if self.collapses else None
 
     def log_density(self, Y: Float[Tensor, "N M"], f: Float[Tensor, "N M"]) -> Float[Tensor, "N M"]:
         """Return log p(y | f), N x M; zero at missing entries."""

@@ -23,6 +23,7 @@ class Gaussian(AbstractLikelihood):
     name: ClassVar[str] = "gaussian"
     support: ClassVar[Support] = Support.REAL
     real_valued: ClassVar[bool] = True
+    collapses: ClassVar[bool] = True
 
     def __init__(self, noise_variance: float) -> None:
         super().__init__()

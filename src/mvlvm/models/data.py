@@ -10,7 +10,7 @@ with M_n the number of observed entries of row n. The same holds for the bound w
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,9 +113,10 @@ class EntriesBySample:
         return entries.masked_fill_((row < 0)[:, None], torch.nan)
 
 
-def samples_without_entries(views: Sequence[ViewData], n_samples: int) -> Int[Tensor, " E"]:
+def samples_without_entries(views: Iterable[ViewData], n_samples: int) -> Int[Tensor, " E"]:
     """Return the indices of samples that no view observes."""
-    empty = torch.ones(n_samples, dtype=torch.bool, device=views[0].Y.device)
-    for view in views:
+    first, *others = views
+    empty = torch.ones(n_samples, dtype=torch.bool, device=first.Y.device)
+    for view in (first, *others):
         empty[view.rows if view.rows is not None else slice(None)] = False
     return empty.nonzero().squeeze(1)

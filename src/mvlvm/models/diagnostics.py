@@ -1,7 +1,7 @@
 """Diagnostics of a trained model: explained variance, the reported bound, kernel matrices, unused dimensions."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import MultiViewLVM, ViewStates
-from mvlvm.models.views import AbstractView
+from mvlvm.models.multiview import MultiViewLVM, refreshed_states, with_states
+from mvlvm.models.state import IncompleteState
+from mvlvm.models.views import AbstractView, ModelView
 from mvlvm.row_blocks import row_blocks, row_sum
 from mvlvm.shapes import Scalar
 
@@ -105,12 +106,7 @@ def _sample_weight(data: ViewData, rows: slice) -> Float[Tensor, " n"] | None:
 
 @torch.no_grad()
 def expected_bound(
-    model: MultiViewLVM,
-    data: Sequence[ViewData],
-    states: ViewStates,
-    generator: torch.Generator,
-    *,
-    n_entries: int,
+    model: MultiViewLVM, views: Mapping[str, ModelView], generator: torch.Generator, *, n_entries: int
 ) -> float:
     """Average the bound over draws of latents and spectral points until its standard error is small.
 
@@ -119,17 +115,17 @@ def expected_bound(
 
     Args:
         model: the trained model.
-        data: the observations.
-        states: the views' states; imputed entries are improved from draw to draw, q(weights) stays as trained.
+        views: the views; imputed entries are improved from draw to draw, q(weights) stays as trained.
         generator: source of the draws.
         n_entries: number of observed entries.
     """
-    states = model.refresh(data, states, 0)  # the precision that the noise requires
+    views = with_states(views, refreshed_states(views, 0))  # the precision that the noise requires
     values: list[float] = []
     while len(values) < defaults.MAX_DRAWS_BOUND:
-        bound, after = model.elbo(data, states, generator)
+        bound, states = model.elbo(views, generator)
         values.append(bound.value.item())
-        states = tuple(replace(state, imputed=new.imputed) for state, new in zip(states, after, strict=True))
+        imputed = {name: state for name, state in states.items() if isinstance(state, IncompleteState)}
+        views = with_states(views, {name: imputed.get(name, view.state) for name, view in views.items()})
         if len(values) >= defaults.MIN_DRAWS_BOUND:
             standard_error = statistics.stdev(values) / len(values) ** 0.5
             if standard_error <= defaults.BOUND_PRECISION * n_entries:
@@ -153,7 +149,7 @@ def learned_gram(
 
 
 def used_dimensions(
-    functions: Sequence[ExpectedView], latent: GaussianLatent, data: Sequence[ViewData]
+    functions: Mapping[str, ExpectedView], latent: GaussianLatent, views: Mapping[str, ModelView]
 ) -> Bool[Tensor, " D"]:
     """Return which dimensions some view uses; if none does, the most important one counts as used.
 
@@ -161,12 +157,12 @@ def used_dimensions(
     the prior and its frequencies towards zero.
 
     Args:
-        functions: the expected entries of every view at given latents.
+        functions: view name -> its expected entries at given latents.
         latent: posterior of the training rows.
-        data: the observations.
+        views: the views with their data.
     """
-    pairs = zip(functions, data, strict=True)
-    most = torch.stack([explained_variance(f, latent, view).lost for f, view in pairs]).max(dim=0).values
+    lost = [explained_variance(function, latent, views[name].data).lost for name, function in functions.items()]
+    most = torch.stack(lost).max(dim=0).values
     used = most >= MIN_SHARE
     used[most.argmax()] = True
     return used
@@ -178,5 +174,5 @@ def keep_dimensions(model: MultiViewLVM, kept: Bool[Tensor, " D"]) -> None:
     latent = model.latent
     latent.mean = nn.Parameter(latent.mean[:, kept].contiguous())
     latent.raw_std = nn.Parameter(latent.raw_std[:, kept].contiguous())
-    for view in model.feature_views:
-        view.keep_dimensions(kept)
+    for module in model.modules_by_view.values():
+        module.keep_dimensions(kept)

@@ -1,6 +1,6 @@
 """NG-MVLVM: views that share one latent (Alg. 1), and how its latent dimensions are divided among the views."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -13,14 +13,17 @@ from mvlvm import defaults
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.linalg.cuda import Workspace, run_concurrently
-from mvlvm.models.data import ViewData
+from mvlvm.linalg.cuda import run_concurrently
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import MIXTURES
-from mvlvm.models.state import ViewState
-from mvlvm.models.views import AbstractView, FeatureView, WeightView
-
-ViewStates = tuple[ViewState, ...]
+from mvlvm.models.state import StateSettings, ViewState
+from mvlvm.models.views import (
+    AbstractView,
+    CompleteGaussianView,
+    IncompleteGaussianView,
+    ModelView,
+    VariationalView,
+)
 
 
 @dataclass(frozen=True)
@@ -75,83 +78,71 @@ class MultiViewLVM(nn.Module):
         views: one module per view.
     """
 
-    def __init__(self, latent: GaussianLatent, views: Sequence[AbstractView]) -> None:
+    def __init__(self, latent: GaussianLatent, views: Iterable[AbstractView]) -> None:
         super().__init__()
         self.latent = latent
         self.views = nn.ModuleList(views)
 
     @property
-    def feature_views(self) -> list[AbstractView]:
-        """The view modules, with their type."""
-        return [view for view in self.views if isinstance(view, AbstractView)]
+    def modules_by_view(self) -> dict[str, AbstractView]:
+        """View name -> its module."""
+        return {view.name: view for view in self.views if isinstance(view, AbstractView)}
 
     def elbo(
-        self,
-        data: Sequence[ViewData],
-        states: ViewStates,
-        generator: torch.Generator,
-        *,
-        n_draws: int = 1,
-        detached: Collection[str] = (),
-    ) -> tuple[Elbo, ViewStates]:
+        self, views: Mapping[str, ModelView], generator: torch.Generator, *, n_draws: int = 1
+    ) -> tuple[Elbo, dict[str, ViewState]]:
         """Estimate the evidence lower bound, the body of Alg. 1. No side effects.
 
         Args:
-            data: the observations, in the order of the modules.
-            states: the views' states.
+            views: view name -> module, observations and state.
             generator: source of the draws of X and W.
             n_draws: number of draws, the paper's I.
-            detached: views whose evidence does not influence the latents.
 
         Returns:
             The bound, and the views' states after this step.
         """
-        draws = []
+        states, draws = states_of(views), []
         for _ in range(n_draws):
             X = self.latent.sample(generator)  # one draw, shared by all views
-            terms = [
-                partial(view.log_evidence, seen, state, X.detach() if view.name in detached else X, generator)
-                for view, seen, state in zip(self.feature_views, data, states, strict=True)
+            evidences = [
+                partial(view.module.log_evidence, view.data, states[name], X if view.weight else X.detach(), generator)
+                for name, view in views.items()
             ]
-            values, states = zip(*run_concurrently(terms, X.device), strict=True)
+            values, after = zip(*run_concurrently(evidences, X.device), strict=True)
             draws.append(torch.stack(values))
-        return Elbo(torch.stack(draws).mean(dim=0), self.latent.kl()), states
-
-    def init_states(
-        self,
-        data: Sequence[ViewData],
-        *,
-        max_energy_share: float | None = None,
-        memory_budget: float = defaults.MEMORY_BUDGET,
-    ) -> ViewStates:
-        """Return the states of all views before training; arguments as for `AbstractView.init_state`."""
-        dtype, workspace = self.latent.mean.dtype, Workspace()
-        return tuple(
-            view.init_state(
-                seen, dtype=dtype, max_energy_share=max_energy_share, memory_budget=memory_budget, workspace=workspace
-            )
-            for view, seen in zip(self.feature_views, data, strict=True)
-        )
-
-    def final_states(
-        self, data: Sequence[ViewData], states: ViewStates, *, memory_budget: float = defaults.MEMORY_BUDGET
-    ) -> ViewStates:
-        """Return the states after training with all columns of compressed views."""
-        whole = self.init_states(data, memory_budget=memory_budget)
-        return tuple(
-            replace(initial, imputed=state.imputed, weights=state.weights)
-            for initial, state in zip(whole, states, strict=True)
-        )
-
-    def refresh(self, data: Sequence[ViewData], states: ViewStates, n_steps: int) -> ViewStates:
-        """Return the states for the next steps, after `n_steps` steps of training."""
-        triples = zip(self.feature_views, data, states, strict=True)
-        return tuple(view.refresh(seen, state, n_steps) for view, seen, state in triples)
+            states = dict(zip(views, after, strict=True))
+        evidence = torch.stack(draws).mean(dim=0).unbind()
+        return Elbo(dict(zip(views, evidence, strict=True)), self.latent.kl()), states
 
 
-def graph_key(states: ViewStates) -> Hashable | None:
+def states_of(views: Mapping[str, ModelView]) -> dict[str, ViewState]:
+    """Return view name -> its state."""
+    return {name: view.state for name, view in views.items() if view.state is not None}
+
+
+def with_states(views: Mapping[str, ModelView], states: Mapping[str, ViewState | None]) -> dict[str, ModelView]:
+    """Return views with other states."""
+    return {name: replace(view, state=states[name]) for name, view in views.items()}
+
+
+def init_states(views: Mapping[str, ModelView], settings: StateSettings) -> dict[str, ModelView]:
+    """Return views with the states before training, which share their scratch memory."""
+    return {name: view.initialised(settings) for name, view in views.items()}
+
+
+def refreshed_states(views: Mapping[str, ModelView], n_steps: int) -> dict[str, ViewState]:
+    """Return the states of views for the next steps, after `n_steps` steps of training."""
+    return {name: view.module.refresh(view.state, n_steps) for name, view in views.items()}
+
+
+def final_views(views: Mapping[str, ModelView], settings: StateSettings) -> dict[str, ModelView]:
+    """Return trained views with all columns of those that were compressed in training."""
+    return {name: view.initialised(settings) if view.state is None else view for name, view in views.items()}
+
+
+def graph_key(states: Mapping[str, ViewState]) -> Hashable | None:
     """Return what a recorded CUDA step depends on; None if steps cannot be recorded."""
-    keys = tuple(state.graph_key for state in states)
+    keys = tuple(state.graph_key for state in states.values())
     return None if None in keys else keys
 
 
@@ -161,12 +152,14 @@ class ViewPlan(NamedTuple):
     Attributes:
         kernel: the name of its kernel.
         n_mixtures: Q.
-        likelihood: p(y | f); None for a Gaussian with the default initial noise.
+        likelihood: p(y | f) with its initial parameters; None for a Gaussian with the default initial noise.
+        complete: whether the view has no missing entries.
     """
 
     kernel: str
     n_mixtures: int
     likelihood: AbstractLikelihood | None = None
+    complete: bool = True
 
 
 def build_model(
@@ -196,6 +189,8 @@ def build_model(
 
 def _build_view(name: str, plan: ViewPlan, D: int, n_points: int, generator: torch.Generator) -> AbstractView:
     mixture = MIXTURES[plan.kernel](plan.n_mixtures, D, generator)
-    if plan.likelihood is None or isinstance(plan.likelihood, Gaussian):
-        return FeatureView(name, mixture, n_points=n_points, noise_variance=defaults.INITIAL_NOISE_VARIANCE)
-    return WeightView(name, mixture, plan.likelihood, n_points=n_points, generator=generator)
+    likelihood = plan.likelihood or Gaussian(defaults.INITIAL_NOISE_VARIANCE)
+    if not likelihood.collapses:
+        return VariationalView(name, mixture, likelihood, n_points=n_points, generator=generator)
+    kind = CompleteGaussianView if plan.complete else IncompleteGaussianView
+    return kind(name, mixture, Gaussian(defaults.INITIAL_NOISE_VARIANCE), n_points=n_points)

@@ -1,16 +1,13 @@
-r"""The state of a view during training besides its parameters, and the compression of Gaussian views.
+"""The state of a view during training besides its parameters, one class for every kind of view.
 
-A `ViewState` is immutable: the log evidence returns a new one, and the training loop decides which to keep.
-
-**Compression.** A Gaussian view enters its evidence only through Y Y', so a rotation of its columns changes nothing.
-After the rotation to principal directions the last columns can be dropped, if their number and their energy are still
-counted: their y' K^-1 y is replaced by |y|^2 / s, which is never smaller. So the bound can only decrease, and remains a
-bound. How many directions are dropped depends on the noise: together they have at most a tenth of the noise's energy
-N M s, so the noise variance, which has to account for them, is at most that much too large. The truncation follows the
-noise variance as it is learned.
+States are immutable: the log evidence returns a new one, and the training loop decides which to keep. What can be
+computed again from the data and the rest of a state, such as a compressed view, is its cache: it is not part of
+`essential`, which is what a stopped run needs to continue.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -20,224 +17,159 @@ from mvlvm import defaults
 from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, Target
 from mvlvm.evidence.weight_space import ColumnWeights
 from mvlvm.linalg.cuda import Workspace
-from mvlvm.linalg.gram import round_to_tf32, supports_tf32
-from mvlvm.linalg.randomized_svd import right_singular_vectors
+from mvlvm.linalg.gram import supports_tf32
+from mvlvm.models.compression import Compression, principal_directions, squared_norm
 from mvlvm.models.data import ViewData
-from mvlvm.row_blocks import row_sum
 
-# Energy that may be dropped by default, as a share of the noise's energy N M s.
-AUTO_SHARE = 0.1
-# A view is rotated only if that saves at least this share of its columns, and truncated further only if it saves as
-# much again.
-_MIN_SAVED = 0.2
-# Up to this many columns, or rows, directions come from the full Gram matrix; from a random sketch beyond it.
-_MAX_EXACT = 3000
-_SKETCH = 1024
-_BLOCK_ROWS = 8192
-# Numbers of columns are multiples of this, for which matrix products are fast.
-_ALIGNMENT = 16
-# Before training, the noise is taken to be this share of what two directions leave over.
-_EXPECTED_NOISE_SHARE = 0.6
-# Energies below this share of the total are rounding errors.
-_ROUNDING = 1e-6
+# Essential values of a state by name: numbers and tensors.
+Essential = Mapping[str, Any]
+
 # The initial noise variance is not an estimate of the noise of a view, so compression waits until it has been learned.
 _STEPS_TO_LEARN_NOISE = 100
 
 
 @dataclass(frozen=True)
-class Directions:
-    """Principal directions of a view in order of decreasing energy.
+class StateSettings:
+    """How the states of views are made.
 
     Attributes:
-        basis: orthonormal, one direction per column.
-        residual: energy that the first k directions leave over, for k = 0, ..., R.
-        energy: |Y|^2 of the view.
-    """
-
-    basis: Float[Tensor, "M R"]
-    residual: Float[Tensor, " R1"]
-    energy: float
-
-    def n_needed(self, max_residual: float) -> int | None:
-        """Return the smallest number of directions that leave over at most this energy; None if all R leave more."""
-        enough = self.residual <= max_residual
-        return int(enough.int().argmax()) if enough.any() else None
-
-
-def principal_directions(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Directions:
-    """Compute the principal directions of a complete view.
-
-    Args:
-        Y: the view.
-        dtype: precision of the products; any orthonormal basis serves, so this need not be the view's.
-    """
-    N, M = Y.shape
-    total = squared_norm(Y)
-    if min(N, M) > _MAX_EXACT:
-        basis, energy = right_singular_vectors(Y, _SKETCH, dtype)
-    elif M <= N:
-        energy, basis = torch.linalg.eigh(_gram(Y, dtype))
-    else:
-        energy, across = torch.linalg.eigh(_gram(Y.T, dtype))
-        basis = torch.linalg.qr(Y.T @ across.flip(1).to(Y)).Q.flip(1)
-    residual = total - torch.cat([energy.new_zeros(1), energy.flip(0).cumsum(dim=0)])
-    return Directions(basis.flip(1).to(dtype).contiguous(), residual.clamp_min(_ROUNDING * total).cpu(), total)
-
-
-def squared_norm(Y: Float[Tensor, "N M"]) -> float:
-    """Return |Y|^2, summed in float64."""
-    return float(row_sum(_blocks(Y), lambda rows: (Y[rows].double().square().sum(),))[0])
-
-
-def _gram(Y: Float[Tensor, "N M"], dtype: torch.dtype) -> Float[Tensor, "M M"]:
-    """Return Y' Y, with products in `dtype` and sums over blocks in float64."""
-
-    def term(rows: slice) -> tuple[Float[Tensor, "M M"]]:
-        part = Y[rows].to(dtype)
-        return ((part.T @ part).double(),)
-
-    return row_sum(_blocks(Y), term)[0]
-
-
-def _blocks(Y: Float[Tensor, "N M"]) -> list[slice]:
-    return [slice(first, first + _BLOCK_ROWS) for first in range(0, len(Y), _BLOCK_ROWS)]
-
-
-@dataclass(frozen=True)
-class Compression:
-    """A complete view that can be truncated as far as its noise allows.
-
-    Attributes:
-        Y: the view, its rows scaled by the square roots of their sample weights.
-        directions: its principal directions.
-        max_energy_share: energy that may be dropped, as a share of the noise's.
-        dtype: precision of the columns that are kept.
-        row_scale: square roots of the sample weights; None stands for ones.
-    """
-
-    Y: Float[Tensor, "N M"]
-    directions: Directions
-    max_energy_share: float
-    dtype: torch.dtype
-    row_scale: Float[Tensor, " N"] | None = None
-
-    def expected_n_kept(self) -> int:
-        """Return the number of directions to keep before the noise is known."""
-        return self._n_needed(_EXPECTED_NOISE_SHARE * float(self.directions.residual[:3][-1]) / self.Y.numel())
-
-    def updated_n_kept(self, n_kept: int, noise_variance: float) -> int:
-        """Return the number of directions to keep at this noise: the current one unless a change is worthwhile."""
-        needed = self._n_needed(noise_variance)
-        return needed if n_kept < needed or needed < (1 - _MIN_SAVED) * n_kept else n_kept
-
-    def _n_needed(self, noise_variance: float) -> int:
-        """Return the number of directions that the noise requires, or all columns where that would save little."""
-        (N, M), n_found = self.Y.shape, self.directions.basis.shape[1]
-        needed = self.directions.n_needed(self.max_energy_share * N * M * noise_variance)
-        if needed is None:
-            return N if n_found == N < M else M  # as many directions as rows span a wide view
-        needed = min(n_found, _ALIGNMENT * -(-needed // _ALIGNMENT))
-        return needed if needed <= (1 - _MIN_SAVED) * M else M
-
-    def truncate(self, n_kept: int, *, coarse: bool) -> Target:
-        """Project the view onto its leading directions; all M of them stand for the columns as they are.
-
-        Args:
-            n_kept: number of directions.
-            coarse: whether a GPU may round the columns to TF32.
-        """
-        (N, M), energy = self.Y.shape, self.directions.energy
-        basis = None if n_kept == M else self.directions.basis[:, :n_kept].contiguous()
-        # columns of zeros change nothing, and a GPU multiplies faster with them
-        width = n_kept + (-n_kept % _ALIGNMENT if self.Y.is_cuda else 0)
-        Y = self.Y.new_zeros((N, width), dtype=self.dtype)
-        rounded = coarse and supports_tf32(Y)
-        for rows in _blocks(self.Y):
-            block = self.Y[rows].to(self.dtype)
-            block = block if basis is None else block @ basis
-            Y[rows, :n_kept] = round_to_tf32(block) if rounded else block
-        dropped = 0.0 if n_kept == M else max(0.0, energy - squared_norm(Y))
-        return Target(Y, M, energy, dropped, self.row_scale, rounded)
-
-
-@dataclass(frozen=True)
-class ViewState:
-    """Training state of one view that is not a parameter.
-
-    Attributes:
-        target: the values whose collapsed evidence is computed, compressed or not; None where entries are missing or
-            the likelihood is not Gaussian.
-        compression: of which `target` is a truncation; None if views are not compressed.
-        n_kept: number of leading directions in `target`.
-        exact: whether everything that is divided by the noise variance is float64.
-        imputed: current values of a Gaussian view with missing entries, the variational means in their places.
-        weights: q(weights) of a view that is not Gaussian; None before the first step.
-        memory_budget: bytes that features may take during a step.
+        dtype: precision of the features.
+        max_energy_share: energy that compression may remove from a complete Gaussian view, as a share of the noise's;
+            None for no compression.
+        memory_budget: bytes that the features of a view may take during a step.
         workspace: scratch memory with undefined contents, shared by views whose evidences are computed in turn.
     """
 
-    target: Target | None = None
-    compression: Compression | None = None
-    n_kept: int = 0
-    exact: bool = True
-    imputed: Float[Tensor, "R M"] | None = None
-    weights: ColumnWeights | None = None
+    dtype: torch.dtype
+    max_energy_share: float | None = None
     memory_budget: float = defaults.MEMORY_BUDGET
     workspace: Workspace = field(default_factory=Workspace, repr=False, compare=False)
 
+
+@dataclass(frozen=True)
+class CompleteState:
+    """State of a Gaussian view without missing entries.
+
+    Attributes:
+        n_kept: number of leading directions that are kept.
+        exact: whether everything that is divided by the noise variance is float64.
+        target: the values whose collapsed evidence is computed, compressed or not; a cache.
+        compression: of which `target` is a truncation; None if the view is not compressed; a cache.
+        settings: how the state was made.
+    """
+
+    n_kept: int
+    exact: bool
+    target: Target
+    compression: Compression | None
+    settings: StateSettings
+
+    @classmethod
+    def initial(cls, data: ViewData, settings: StateSettings) -> "CompleteState":
+        """Return the state before training."""
+        Y = data.scale_rows(data.Y)
+        scale = None if data.sample_weight is None else data.sample_weight.sqrt().to(settings.dtype)
+        if settings.max_energy_share is None:
+            return cls(Y.shape[1], True, Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale), None, settings)
+        directions = principal_directions(Y, settings.dtype)
+        compression = Compression(Y, directions, settings.max_energy_share, settings.dtype, scale)
+        n_kept = compression.expected_n_kept()
+        return cls(n_kept, True, compression.truncate(n_kept, coarse=True), compression, settings)
+
+    def refreshed(self, noise_variance: float, n_steps: int) -> "CompleteState":
+        """Return the state with the precision and the truncation that the current noise variance requires.
+
+        Args:
+            noise_variance: its current value.
+            n_steps: number of training steps so far.
+        """
+        exact, n_kept = noise_variance < FLOAT64_NOISE_THRESHOLD, self.n_kept
+        if self.compression is not None and n_steps >= _STEPS_TO_LEARN_NOISE:
+            n_kept = self.compression.updated_n_kept(n_kept, noise_variance)
+        return self._with(n_kept, exact)
+
     @property
-    def graph_key(self) -> tuple[int, bool] | None:
-        """What a recorded CUDA step depends on; None if steps cannot be recorded because the state changes in each."""
-        return None if self.target is None else (self.target.Y.shape[1], self.exact)
+    def essential(self) -> Essential:
+        """What the caches are computed from."""
+        return {"n_kept": self.n_kept, "exact": self.exact}
 
-    def released(self) -> "ViewState":
-        """Return the state without the compressed view and scratch memory, which are not needed after training."""
-        return ViewState(imputed=self.imputed, weights=self.weights)
+    def restored(self, essential: Essential) -> "CompleteState":
+        """Return the state with other essential values."""
+        return self._with(essential["n_kept"], essential["exact"])
+
+    def with_new_features(self) -> "CompleteState":
+        """Return the state after the number of latent dimensions has changed."""
+        return self
+
+    @property
+    def graph_key(self) -> tuple[int, bool]:
+        """What a recorded CUDA step depends on."""
+        return self.target.Y.shape[1], self.exact
+
+    def _with(self, n_kept: int, exact: bool) -> "CompleteState":
+        target = self.target
+        rounds = supports_tf32(target.Y)
+        if self.compression is not None and (n_kept != self.n_kept or (rounds and target.rounded_to_tf32 == exact)):
+            target = self.compression.truncate(n_kept, coarse=not exact)
+        return replace(self, n_kept=n_kept, exact=exact, target=target)
 
 
-def initial_gaussian_state(
-    data: ViewData,
-    *,
-    dtype: torch.dtype,
-    max_energy_share: float | None,
-    memory_budget: float,
-    workspace: Workspace | None,
-) -> ViewState:
-    """Return the state of a Gaussian view before training.
+@dataclass(frozen=True)
+class IncompleteState:
+    """State of a Gaussian view with missing entries.
 
-    Args:
-        data: the observations.
-        dtype: precision of the features.
-        max_energy_share: energy that compression may remove, as a share of the noise's; None for no compression.
-        memory_budget: bytes that features may take during a step.
-        workspace: scratch memory to share with other views.
+    Attributes:
+        imputed: current values, with variational means in the place of missing entries.
     """
-    state = ViewState(memory_budget=memory_budget, workspace=workspace or Workspace())
-    if data.missing is not None:
-        return replace(state, imputed=data.Y)
-    Y = data.scale_rows(data.Y)
-    scale = None if data.sample_weight is None else data.sample_weight.sqrt().to(dtype)
-    if max_energy_share is None:
-        return replace(state, target=Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale), n_kept=Y.shape[1])
-    compression = Compression(Y, principal_directions(Y, dtype), max_energy_share, dtype, scale)
-    n_kept = compression.expected_n_kept()
-    target = compression.truncate(n_kept, coarse=True)
-    return replace(state, target=target, compression=compression, n_kept=n_kept)
+
+    imputed: Float[Tensor, "R M"]
+
+    @property
+    def essential(self) -> Essential:
+        """The imputed values."""
+        return {"imputed": self.imputed}
+
+    def restored(self, essential: Essential) -> "IncompleteState":
+        """Return the state with other essential values."""
+        return IncompleteState(essential["imputed"])
+
+    def with_new_features(self) -> "IncompleteState":
+        """Return the state after the number of latent dimensions has changed."""
+        return self
+
+    @property
+    def graph_key(self) -> None:
+        """None: steps cannot be recorded, because the state changes in each."""
+        return None
 
 
-def refresh_gaussian_state(state: ViewState, noise_variance: float, n_steps: int) -> ViewState:
-    """Choose the precision and the truncation of the next steps by the current noise variance.
+@dataclass(frozen=True)
+class VariationalState:
+    """State of a view with a variational posterior of the weights.
 
-    Args:
-        state: of a Gaussian view without missing entries.
-        noise_variance: its current value.
-        n_steps: number of training steps so far.
+    Attributes:
+        weights: q(weights); None before the first step.
     """
-    exact, compression, target = noise_variance < FLOAT64_NOISE_THRESHOLD, state.compression, state.target
-    if compression is None or target is None:
-        return replace(state, exact=exact)
-    has_learned = n_steps >= _STEPS_TO_LEARN_NOISE
-    n_kept = compression.updated_n_kept(state.n_kept, noise_variance) if has_learned else state.n_kept
-    if n_kept != state.n_kept or (supports_tf32(target.Y) and target.rounded_to_tf32 == exact):
-        target = compression.truncate(n_kept, coarse=not exact)
-    return replace(state, target=target, n_kept=n_kept, exact=exact)
+
+    weights: ColumnWeights | None = None
+
+    @property
+    def essential(self) -> Essential:
+        """The parts of q(weights)."""
+        return {} if self.weights is None else self.weights._asdict()
+
+    def restored(self, essential: Essential) -> "VariationalState":
+        """Return the state with other essential values."""
+        return VariationalState(ColumnWeights(**essential) if essential else None)
+
+    def with_new_features(self) -> "VariationalState":
+        """Return the state after the latent dimensions have changed, whose features have other weights."""
+        return VariationalState()
+
+    @property
+    def graph_key(self) -> None:
+        """None: steps cannot be recorded, because the state changes in each."""
+        return None
+
+
+ViewState = CompleteState | IncompleteState | VariationalState

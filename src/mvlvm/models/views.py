@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -25,11 +25,10 @@ from mvlvm.evidence.weight_space import (
 )
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.linalg.cuda import Workspace
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
-from mvlvm.models.state import ViewState, initial_gaussian_state, refresh_gaussian_state
+from mvlvm.models.state import CompleteState, IncompleteState, StateSettings, VariationalState, ViewState
 from mvlvm.models.weight_posterior import (
     AbstractWeightPosterior,
     ColumnPosterior,
@@ -78,45 +77,27 @@ class AbstractView(nn.Module, ABC):
         """Return a feature map, with fresh spectral points unless the view keeps its own."""
 
     @abstractmethod
-    def init_state(
-        self,
-        data: ViewData,
-        *,
-        dtype: torch.dtype,
-        max_energy_share: float | None = None,
-        memory_budget: float = defaults.MEMORY_BUDGET,
-        workspace: Workspace | None = None,
-    ) -> ViewState:
-        """Return the state before training.
-
-        Args:
-            data: the observations.
-            dtype: precision of the features.
-            max_energy_share: energy that compression may remove from a complete Gaussian view, as a share of the
-                noise's; None for no compression.
-            memory_budget: bytes that features may take during a step.
-            workspace: scratch memory to share with other views.
-        """
+    def init_state(self, data: ViewData, settings: StateSettings) -> ViewState:
+        """Return the state before training."""
 
     @abstractmethod
-    def refresh(self, data: ViewData, state: ViewState, n_steps: int) -> ViewState:
+    def refresh(self, state: Any, n_steps: int) -> ViewState:
         """Return the state for the next steps, with what is decided only now and then decided anew.
 
         Args:
-            data: the observations.
-            state: the current state.
+            state: the current state, of the kind that `init_state` returns.
             n_steps: number of training steps so far.
         """
 
     @abstractmethod
     def log_evidence(
-        self, data: ViewData, state: ViewState, X: Float[Tensor, "N D"], generator: torch.Generator
+        self, data: ViewData, state: Any, X: Float[Tensor, "N D"], generator: torch.Generator
     ) -> tuple[Scalar, ViewState]:
         """Estimate or bound the log evidence of the observations given latents. No side effects.
 
         Args:
             data: the observations.
-            state: the current state.
+            state: the current state, of the kind that `init_state` returns.
             X: latents of all samples.
             generator: source of the spectral points.
 
@@ -126,15 +107,17 @@ class AbstractView(nn.Module, ABC):
 
     @abstractmethod
     def infer_weights(
-        self,
-        latent: GaussianLatent,
-        data: ViewData,
-        state: ViewState,
-        *,
-        n_latent_draws: int,
-        generator: torch.Generator,
+        self, latent: GaussianLatent, data: ViewData, state: Any, *, n_latent_draws: int, generator: torch.Generator
     ) -> AbstractWeightPosterior:
-        """Return the posterior of the weights for one feature map, averaged over q(X)."""
+        """Return the posterior of the weights for one feature map, averaged over q(X).
+
+        Args:
+            latent: posterior of all samples.
+            data: observations of this view, which may be other rows than those of training.
+            state: the state after training; views whose posterior has a closed form do not need it.
+            n_latent_draws: number of draws of the latents.
+            generator: source of all draws.
+        """
 
     def keep_dimensions(self, kept: Bool[Tensor, " D"]) -> None:
         """Remove all other latent dimensions."""
@@ -149,103 +132,163 @@ class AbstractView(nn.Module, ABC):
             raise NumericalError(f"View '{self.name}': {error}") from error
 
 
-class FeatureView(AbstractView):
-    """A view whose columns are Gaussian processes of the latent, y_m ~ N(0, Phi Phi' + s I); weights are collapsed.
+@dataclass(frozen=True)
+class ModelView:
+    """One view of a model: its module with everything that belongs to it.
+
+    Attributes:
+        module: the parameters.
+        data: the observations.
+        state: what changes during training besides the parameters; None for a compressed view after training.
+        weight: of its evidence in the objective; a view of weight zero does not influence the latents.
+    """
+
+    module: AbstractView
+    data: ViewData
+    state: ViewState | None = None
+    weight: float = 1.0
+
+    def initialised(self, settings: StateSettings) -> "ModelView":
+        """Return the view with the state before training."""
+        return replace(self, state=self.module.init_state(self.data, settings))
+
+    def released(self) -> "ModelView":
+        """Return the view without what only training needs: the compressed view and scratch memory."""
+        return replace(self, state=None) if isinstance(self.state, CompleteState) else self
+
+    def infer_weights(
+        self, latent: GaussianLatent, *, n_latent_draws: int, generator: torch.Generator
+    ) -> AbstractWeightPosterior:
+        """Return the posterior of the weights for one feature map, averaged over q(X)."""
+        arguments = (latent, self.data, self.state)
+        return self.module.infer_weights(*arguments, n_latent_draws=n_latent_draws, generator=generator)
+
+
+class CompleteGaussianView(AbstractView):
+    """A view without missing entries whose columns are Gaussian processes of the latent, with collapsed weights.
+
+    The columns are distributed as y_m ~ N(0, Phi Phi' + s I).
 
     Args:
         name: of the view, for error messages.
         mixture: its spectral density.
+        likelihood: with the initial noise variance s.
         n_points: spectral points per mixture, P.
-        noise_variance: initial noise variance s.
     """
 
     likelihood: Gaussian
 
-    def __init__(self, name: str, mixture: AbstractMixture, *, n_points: int, noise_variance: float) -> None:
-        super().__init__(name, mixture, Gaussian(noise_variance), n_points=n_points)
-
-    @property
-    def noise_variance(self) -> Scalar:
-        """The noise variance s."""
-        return self.likelihood.noise_variance
+    def __init__(self, name: str, mixture: AbstractMixture, likelihood: Gaussian, *, n_points: int) -> None:
+        super().__init__(name, mixture, likelihood, n_points=n_points)
 
     def draw_features(self, generator: torch.Generator) -> FeatureMap:
         """Draw fresh spectral points, W^v ~ p(W^v)."""
         return self.mixture(self.n_points, generator)
 
-    def init_state(
-        self,
-        data: ViewData,
-        *,
-        dtype: torch.dtype,
-        max_energy_share: float | None = None,
-        memory_budget: float = defaults.MEMORY_BUDGET,
-        workspace: Workspace | None = None,
-    ) -> ViewState:
-        """Compress a complete view; with missing entries, start their variational means at zero, the column means."""
-        return initial_gaussian_state(
-            data, dtype=dtype, max_energy_share=max_energy_share, memory_budget=memory_budget, workspace=workspace
-        )
+    def init_state(self, data: ViewData, settings: StateSettings) -> CompleteState:
+        """Compress the view."""
+        return CompleteState.initial(data, settings)
 
-    def refresh(self, data: ViewData, state: ViewState, n_steps: int) -> ViewState:
+    def refresh(self, state: CompleteState, n_steps: int) -> CompleteState:
         """Choose precision and truncation by the current noise variance."""
-        if state.target is None:
-            return state
-        return refresh_gaussian_state(state, self.noise_variance.item(), n_steps)
+        return state.refreshed(self.likelihood.noise_variance.item(), n_steps)
 
     def log_evidence(
-        self, data: ViewData, state: ViewState, X: Float[Tensor, "N D"], generator: torch.Generator
-    ) -> tuple[Scalar, ViewState]:
-        """Estimate the log evidence by one draw of spectral points [eq:gaussian_elbo_estimate].
-
-        With missing entries it is a lower bound, and the new state holds their improved variational means.
-        """
-        features, s = self.draw_features(generator), self.noise_variance
+        self, data: ViewData, state: CompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
+    ) -> tuple[Scalar, CompleteState]:
+        """Estimate the log evidence by one draw of spectral points [eq:gaussian_elbo_estimate]."""
+        features, s = self.draw_features(generator), self.likelihood.noise_variance
         correction = data.repeated_normalizers(s.double())
         with self.named_in_errors():
-            if data.missing is None:
-                return _collapsed_evidence(state, data.select(X), features, s) + correction, state
-            assert state.imputed is not None
-            Phi = data.scale_rows(features(data.select(X)))
-            bound = observed_evidence_bound(data.scale_rows(state.imputed), data.missing, Phi, s)
-        return bound.value + correction, replace(state, imputed=data.unscale_rows(bound.Z).detach())
+            return _collapsed_evidence(state, data.select(X), features, s) + correction, state
 
     def infer_weights(
-        self,
-        latent: GaussianLatent,
-        data: ViewData,
-        state: ViewState,
-        *,
-        n_latent_draws: int,
-        generator: torch.Generator,
+        self, latent: GaussianLatent, data: ViewData, state: Any, *, n_latent_draws: int, generator: torch.Generator
     ) -> WeightPosterior:
-        r"""Return the posterior of the weights for one draw of spectral points, averaged over q(X).
-
-        $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
-
-        the optimal Gaussian q(weights) given q(X), with both expectations over the same `n_latent_draws` draws of X
-        (`models/weight_posterior.py`). With missing entries, the sums of every column run over its observed rows. Rows
-        count by their sample weights.
-        """
+        """Return the posterior of the weights for one draw of spectral points, see `_infer_gaussian_weights`."""
         features = self.draw_features(generator)
-        s = self.noise_variance.double()
-        draws = [data.select(latent.sample(generator)) for _ in range(n_latent_draws)]
         with self.named_in_errors():
-            if data.missing is not None:
-                Phis = [data.scale_rows(features(X).double()) for X in draws]
-                return WeightPosterior(
-                    features, *infer_weights_missing(data.scale_rows(data.Y), ~data.missing, Phis, s)
-                )
-            weights = infer_weights_complete(data, features, draws, s)
-        return WeightPosterior(features, *weights, torch.ones_like(weights.mean[0]))
+            return _infer_gaussian_weights(features, self.likelihood, latent, data, n_latent_draws, generator)
+
+
+class IncompleteGaussianView(AbstractView):
+    """A Gaussian view with missing entries, whose evidence is replaced by a lower bound on that of the observed ones.
+
+    Args:
+        name: of the view, for error messages.
+        mixture: its spectral density.
+        likelihood: with the initial noise variance s.
+        n_points: spectral points per mixture, P.
+    """
+
+    likelihood: Gaussian
+
+    def __init__(self, name: str, mixture: AbstractMixture, likelihood: Gaussian, *, n_points: int) -> None:
+        super().__init__(name, mixture, likelihood, n_points=n_points)
+
+    def draw_features(self, generator: torch.Generator) -> FeatureMap:
+        """Draw fresh spectral points, W^v ~ p(W^v)."""
+        return self.mixture(self.n_points, generator)
+
+    def init_state(self, data: ViewData, settings: StateSettings) -> IncompleteState:
+        """Start the variational means of missing entries at zero, the column means."""
+        return IncompleteState(data.Y)
+
+    def refresh(self, state: IncompleteState, n_steps: int) -> IncompleteState:
+        """Return the state as it is."""
+        return state
+
+    def log_evidence(
+        self, data: ViewData, state: IncompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
+    ) -> tuple[Scalar, IncompleteState]:
+        """Bound the log evidence by one draw of spectral points; the new state has better variational means."""
+        features, s = self.draw_features(generator), self.likelihood.noise_variance
+        correction = data.repeated_normalizers(s.double())
+        assert data.missing is not None
+        with self.named_in_errors():
+            Phi = data.scale_rows(features(data.select(X)))
+            bound = observed_evidence_bound(data.scale_rows(state.imputed), data.missing, Phi, s)
+        return bound.value + correction, IncompleteState(data.unscale_rows(bound.Z).detach())
+
+    def infer_weights(
+        self, latent: GaussianLatent, data: ViewData, state: Any, *, n_latent_draws: int, generator: torch.Generator
+    ) -> WeightPosterior:
+        """Return the posterior of the weights for one draw of spectral points, see `_infer_gaussian_weights`."""
+        features = self.draw_features(generator)
+        with self.named_in_errors():
+            return _infer_gaussian_weights(features, self.likelihood, latent, data, n_latent_draws, generator)
+
+
+def _infer_gaussian_weights(
+    features: FeatureMap,
+    likelihood: Gaussian,
+    latent: GaussianLatent,
+    data: ViewData,
+    n_latent_draws: int,
+    generator: torch.Generator,
+) -> WeightPosterior:
+    r"""Return the posterior of the weights of a Gaussian view for one feature map, averaged over q(X).
+
+    $$ B = A^{-1} E[\Phi]^\top Y, \qquad \Sigma = s A^{-1}, \qquad A = E[\Phi^\top \Phi] + s I $$
+
+    the optimal Gaussian q(weights) given q(X), with both expectations over the same `n_latent_draws` draws of X
+    (`models/weight_posterior.py`). With missing entries, the sums of every column run over its observed rows. Rows
+    count by their sample weights.
+    """
+    s = likelihood.noise_variance.double()
+    draws = [data.select(latent.sample(generator)) for _ in range(n_latent_draws)]
+    if data.missing is not None:
+        Phis = [data.scale_rows(features(X).double()) for X in draws]
+        return WeightPosterior(features, *infer_weights_missing(data.scale_rows(data.Y), ~data.missing, Phis, s))
+    weights = infer_weights_complete(data, features, draws, s)
+    return WeightPosterior(features, *weights, torch.ones_like(weights.mean[0]))
 
 
 def _collapsed_evidence(
-    state: ViewState, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar
+    state: CompleteState, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar
 ) -> Scalar:
     """Compute the log evidence of a view without missing entries, in blocks of rows if F < N."""
     target, frequencies = state.target, features.frequencies()
-    assert target is not None
     n_features = 2 * len(frequencies.amplitude)
     if n_features < len(X):
         return blocked_log_evidence(target, X, frequencies, noise_variance, _block_plan(state, X, n_features))
@@ -254,14 +297,15 @@ def _collapsed_evidence(
     return log_evidence(target.Y, Phi, noise_variance, dropped)
 
 
-def _block_plan(state: ViewState, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:
+def _block_plan(state: CompleteState, X: Float[Tensor, "N D"], n_features: int) -> BlockPlan:
+    settings = state.settings
     n_blocks = -(-len(X) // _ROWS_PER_BLOCK[X.device.type])
     n_rows = _ALIGNMENT * -(-len(X) // (n_blocks * _ALIGNMENT))
     bytes_to_keep = NUMBERS_PER_FEATURE * n_features * len(X) * X.element_size()
-    return BlockPlan(n_rows, keep=bytes_to_keep <= state.memory_budget, exact=state.exact, space=state.workspace)
+    return BlockPlan(n_rows, keep=bytes_to_keep <= settings.memory_budget, exact=state.exact, space=settings.workspace)
 
 
-class WeightView(AbstractView):
+class VariationalView(AbstractView):
     """A view y_nm ~ p(y | f_nm) with f = Phi w and an explicit posterior q(w).
 
     q(w) belongs to one feature map, so the base draws of the spectral points are made once and kept. A constant feature
@@ -295,25 +339,17 @@ class WeightView(AbstractView):
         features = self.mixture.feature_map(self.draws)
         return FeatureMap(features.points, features.alpha, constant=defaults.CONSTANT_FEATURE)
 
-    def init_state(
-        self,
-        data: ViewData,
-        *,
-        dtype: torch.dtype,
-        max_energy_share: float | None = None,
-        memory_budget: float = defaults.MEMORY_BUDGET,
-        workspace: Workspace | None = None,
-    ) -> ViewState:
-        """Return a state without q(weights), which the first step initialises. Nothing is compressed."""
-        return ViewState()
+    def init_state(self, data: ViewData, settings: StateSettings) -> VariationalState:
+        """Return a state without q(weights), which the first step initialises."""
+        return VariationalState()
 
-    def refresh(self, data: ViewData, state: ViewState, n_steps: int) -> ViewState:
+    def refresh(self, state: VariationalState, n_steps: int) -> VariationalState:
         """Return the state as it is: q(weights) is updated in every step."""
         return state
 
     def log_evidence(
-        self, data: ViewData, state: ViewState, X: Float[Tensor, "N D"], generator: torch.Generator
-    ) -> tuple[Scalar, ViewState]:
+        self, data: ViewData, state: VariationalState, X: Float[Tensor, "N D"], generator: torch.Generator
+    ) -> tuple[Scalar, VariationalState]:
         """Bound the log evidence of the observations given latents.
 
         q(weights) first takes a natural-gradient step towards the optimum for these latents, which the new state holds.
@@ -326,17 +362,12 @@ class WeightView(AbstractView):
             weights = self._initial_weights(data.entries, fixed) if state.weights is None else state.weights
             weights = natural_gradient_step(weights, fixed, self._evaluate(data, fixed, weights)[1], rate=_WEIGHT_STEP)
             bound, _ = self._evaluate(data, Phi, weights)
-        return bound, replace(state, weights=weights)
+        return bound, VariationalState(weights)
 
     def infer_weights(
-        self,
-        latent: GaussianLatent,
-        data: ViewData,
-        state: ViewState,
-        *,
-        n_latent_draws: int,
+        self, latent: GaussianLatent, data: ViewData, state: VariationalState, *, n_latent_draws: int,
         generator: torch.Generator,
-    ) -> ColumnPosterior:
+    ) -> ColumnPosterior:  # fmt: skip
         """Return the optimal q(weights) given q(X), by natural-gradient steps from the state's.
 
         Every step has one draw of X; `n_latent_draws` applies to views whose posterior has a closed form.

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -28,8 +28,8 @@ class Bound(Protocol):
         ...
 
 
-# States of the views that are not parameters; the loop passes them on without looking inside.
-ViewStates = tuple[Any, ...]
+# View name -> its state besides parameters; the loop passes them on without looking inside.
+ViewStates = Mapping[str, Any]
 # From the views' states and a source of draws to an estimate of the bound and the states after the step.
 Objective = Callable[[ViewStates, torch.Generator], tuple[Bound, ViewStates]]
 
@@ -50,7 +50,7 @@ class TrainState:
     parameters: list[nn.Parameter]
     optimizer: torch.optim.Optimizer
     generator: torch.Generator
-    view_states: ViewStates = ()
+    view_states: ViewStates = field(default_factory=dict)
     step: int = 0
     history: History = field(default_factory=History)
 
@@ -67,7 +67,7 @@ class StepRecord(NamedTuple):
 def init_train_state(
     parameters: Iterable[nn.Parameter],
     generator: torch.Generator,
-    view_states: ViewStates = (),
+    view_states: ViewStates | None = None,
     *,
     betas: tuple[float, float] = defaults.ADAM_BETAS,
 ) -> TrainState:
@@ -84,7 +84,7 @@ def init_train_state(
     # a GPU reads the rate from its own memory, where a recorded step can change it
     rate = torch.tensor(0.0, device=learned[0].device) if on_gpu else 0.0
     optimizer = torch.optim.Adam(learned, lr=rate, betas=betas, fused=True, capturable=on_gpu)
-    return TrainState(learned, optimizer, generator, view_states)
+    return TrainState(learned, optimizer, generator, view_states or {})
 
 
 class EagerSteps:

@@ -75,8 +75,8 @@ def test_the_initialisation_equals_that_of_the_library():
     library, naive = untrained(est, views)[0].model, NaiveModel(scaled_tensors(views))
     torch.testing.assert_close(naive.mean.data, library.latent.mean.data)
     torch.testing.assert_close(naive.raw_std.data, library.latent.raw_std.data)
-    for raw_noise, mixture, view in zip(naive.raw_noise, naive.mixtures, library.feature_views, strict=True):
-        torch.testing.assert_close(positive(raw_noise).data, view.noise_variance.data)
+    for raw_noise, mixture, view in zip(naive.raw_noise, naive.mixtures, library.views, strict=True):
+        torch.testing.assert_close(positive(raw_noise).data, view.likelihood.noise_variance.data)
         for name in ("raw_alpha", "raw_sigma1", "raw_sigma2", "raw_rho"):
             torch.testing.assert_close(mixture.get_parameter(name).data, view.mixture.get_parameter(name).data)
 

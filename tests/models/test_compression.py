@@ -5,8 +5,8 @@ import torch
 from mvlvm import NGMVLVM, defaults
 from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
 from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
-from mvlvm.models import state
-from mvlvm.models.state import Compression, principal_directions, squared_norm
+from mvlvm.models import compression as compression_module
+from mvlvm.models.compression import Compression, principal_directions, squared_norm
 from mvlvm.spectral.features import Frequencies
 from tests.mixtures import normal
 
@@ -51,8 +51,8 @@ def test_directions_are_orthonormal_and_have_the_energy_of_principal_components(
 
 
 def test_a_sketch_finds_the_leading_directions_of_large_views(generator, monkeypatch):
-    monkeypatch.setattr(state, "_MAX_EXACT", 20)
-    monkeypatch.setattr(state, "_SKETCH", 16)
+    monkeypatch.setattr(compression_module, "_MAX_EXACT", 20)
+    monkeypatch.setattr(compression_module, "_SKETCH", 16)
     Y = decaying_view(60, 40, generator)
     directions = principal_directions(Y, DOUBLE)
     assert directions.basis.shape == (40, 16)
