@@ -39,7 +39,7 @@ def run(bound, generator, *, graph_key, objective=None, max_iter=120):
         state,
         lambda states, draws: (evaluate(draws), states),
         config,
-        refresh=lambda states, n_steps: (states, graph_key(n_steps)),
+        graph_key=lambda states: graph_key(state.step),
     )
     return state.history
 

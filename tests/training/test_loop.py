@@ -108,7 +108,7 @@ def test_interrupt_keeps_the_parameters(step, generator):
     config = TrainConfig(max_iter=10, learning_rate=0.2)
     expected = run(
         undisturbed.place, undisturbed, config, generator,
-        callback=lambda *_: places.append(undisturbed.place.detach().clone()),
+        callbacks=[lambda _: places.append(undisturbed.place.detach().clone())],
     )  # fmt: skip
     history = run(concave.place, interrupted_at(step, concave), config, generator)
     assert history.stop_reason is StopReason.INTERRUPTED
@@ -125,10 +125,12 @@ def test_an_interrupt_of_the_first_step_is_raised(generator):
 def test_a_requested_stop_ends_training_after_the_step(generator):
     concave, interrupts = ConcaveBound(), Interrupts()
 
-    def request(step, bound):
-        interrupts.requested = step == 3
+    def request(state):
+        interrupts.requested = state.step == 3
 
-    history = run(concave.place, concave, TrainConfig(max_iter=10), generator, callback=request, interrupts=interrupts)
+    history = run(
+        concave.place, concave, TrainConfig(max_iter=10), generator, callbacks=[request], interrupts=interrupts
+    )
     assert history.stop_reason is StopReason.INTERRUPTED
     assert len(history.bound) == 3
 
@@ -173,8 +175,11 @@ def test_global_generator_is_left_alone(generator):
 
 def test_callback_sees_every_step_with_its_bound(generator):
     concave, seen = ConcaveBound(), []
-    config = TrainConfig(max_iter=5)
-    history = run(concave.place, concave, config, generator, callback=lambda step, bound: seen.append((step, bound)))
+
+    def note(state):
+        seen.append((state.step, state.history.bound[-1]))
+
+    history = run(concave.place, concave, TrainConfig(max_iter=5), generator, callbacks=[note])
     assert seen == list(enumerate(history.bound, start=1))
 
 
@@ -194,7 +199,7 @@ def test_view_states_are_passed_from_step_to_step_and_refreshed_every_fifty(gene
 
     def refresh(states, n_steps):
         refreshed.append((states["view"], n_steps))
-        return {"view": states["view"] + 1000}, None
+        return {"view": states["view"] + 1000}
 
     state = init_train_state([concave.place], generator, {"view": 0})
     train(state, objective, config, refresh=refresh)

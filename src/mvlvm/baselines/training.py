@@ -13,7 +13,7 @@ from mvlvm.baselines.base import warn_not_converged
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.shapes import Scalar
 from mvlvm.training.history import StopReason
-from mvlvm.training.loop import TrainConfig, train
+from mvlvm.training.loop import TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import init_train_state
 
@@ -53,8 +53,10 @@ def maximize(
     config = TrainConfig(max_iter=max_iter, learning_rate=learning_rate, decay_steps=max_iter // 5)
     generator = make_generator(seed, Stream.TRAINING)
     state = init_train_state(module.parameters(), generator)
-    with progress_bar(max_iter, "Training") if verbose else nullcontext() as callback:
-        train(state, lambda states, draws: (ScalarBound(objective(draws)), states), config, callback=callback)
+    with progress_bar(max_iter, "Training") if verbose else nullcontext() as show:
+        train(
+            state, lambda states, draws: (ScalarBound(objective(draws)), states), config, callbacks=as_callbacks(show)
+        )  # fmt: skip
     history = state.history
     if history.stop_reason is StopReason.INTERRUPTED:
         warn_not_converged(

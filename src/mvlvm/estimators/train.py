@@ -1,7 +1,7 @@
 """The fourth stage of a fit: training, and pruning of latent dimensions that no view uses."""
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
-from mvlvm.training.loop import TrainConfig, train
+from mvlvm.training.loop import TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import TrainState, ViewStates, init_train_state
 
@@ -60,16 +60,18 @@ def train_model(
         elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
         return Objective(elbo, weights, options.latent_kl_weight), states
 
-    def refresh(states: ViewStates, n_steps: int) -> tuple[ViewStates, Hashable | None]:
-        states = refreshed_states(with_states(views, states), n_steps)
-        return states, graph_key(states)
+    def refresh(states: ViewStates, n_steps: int) -> ViewStates:
+        return refreshed_states(with_states(views, states), n_steps)
 
     config = TrainConfig(
         max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(views)
     )  # fmt: skip
     state = init_train_state(model.parameters(), generator, states_of(views))
-    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as callback:
-        return train(state, objective, config, callback=callback, refresh=refresh, interrupts=interrupts)
+    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
+        return train(
+            state, objective, config,
+            callbacks=as_callbacks(show), refresh=refresh, graph_key=graph_key, interrupts=interrupts,
+        )  # fmt: skip
 
 
 def train_and_prune(

@@ -35,8 +35,6 @@ class RecordedSteps:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._recorded_key: Hashable | None = None
         self._names: list[str] = []
-        # a generator that took part in a failed recording cannot be used again, so recordings have a separate one
-        self._generator = torch.Generator(eager.state.generator.device)
         self._rates = torch.tensor(eager.learning_rates, device=eager.state.generator.device)
         self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
         self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps x (bound and its parts)
@@ -76,6 +74,7 @@ class RecordedSteps:
             for tensor, value in zip(self._tensors(), good, strict=True):
                 tensor.copy_(value)
             self._can_record = False
+            self.eager.state.generator = _copy(self.eager.state.generator)
             return []
         self.eager.state.step += n_steps
         each = (self.eager.seconds - before) / n_steps
@@ -108,19 +107,26 @@ class RecordedSteps:
         return self._can_record
 
     def _record(self) -> torch.cuda.CUDAGraph:
-        if self._recorded_key is None:
-            self._generator.set_state(self.eager.state.generator.get_state())
+        # a generator that took part in a failed recording cannot be used again, so every recording gets a copy, which
+        # then is the generator of the run
+        generator = _copy(self.eager.state.generator)
         self._graph = None  # release its memory for the new one
         if not len(self._bounds):
             self._bounds = self._bounds.new_zeros((len(self._rates), 1 + len(self._names)))
         graph, optimizer = torch.cuda.CUDAGraph(), self.eager.state.optimizer
         rate = optimizer.param_groups[0]["lr"]
-        graph.register_generator_state(self._generator)
+        graph.register_generator_state(generator)
         optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
             rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
-            bound = self.eager.ascend(self._generator)
+            bound = self.eager.ascend(generator)
             row = torch.stack([bound.value, *bound.parts().values()]).detach().double()
             self._bounds.index_copy_(0, self._step, row[None])
             self._step.add_(1)
+        self.eager.state.generator = generator
         return graph
+
+
+def _copy(generator: torch.Generator) -> torch.Generator:
+    """Return a generator with the same draws to come."""
+    return torch.Generator(generator.device).set_state(generator.get_state())

@@ -14,9 +14,9 @@ from statistics import fmean
 
 from mvlvm import defaults
 from mvlvm.training.cuda_graph import RecordedSteps
-from mvlvm.training.history import History, StopReason
+from mvlvm.training.history import StopReason
 from mvlvm.training.interrupts import Interrupts
-from mvlvm.training.steps import EagerSteps, Objective, TrainState, ViewStates
+from mvlvm.training.steps import EagerSteps, Objective, Schedule, TrainState, ViewStates
 
 # Number of steps between two refreshes of the views' states.
 _REFRESH_EVERY = 50
@@ -24,11 +24,12 @@ _REFRESH_EVERY = 50
 # Averages over shorter windows are dominated by noise.
 _MIN_WINDOW = 2
 
-# Called with a step and its bound.
-Callback = Callable[[int, float], None]
-# From the views' states and the number of steps so far to the states for the next steps, and what a recorded CUDA step
-# depends on (None if steps cannot be recorded).
-Refresh = Callable[[ViewStates, int], tuple[ViewStates, Hashable | None]]
+# Called with the state after a step.
+Callback = Callable[[TrainState], None]
+# From the views' states and the number of steps so far to the states for the next steps.
+Refresh = Callable[[ViewStates, int], ViewStates]
+# From the views' states to what a recorded CUDA step depends on; None if steps cannot be recorded.
+GraphKey = Callable[[ViewStates], Hashable | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +79,18 @@ def cosine_decay(progress: float) -> float:
     return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-def keep_states(view_states: ViewStates, n_steps: int) -> tuple[ViewStates, None]:
-    """Return the states as they are, and record no steps."""
-    return view_states, None
+def as_callbacks(show: Callable[[int, float], None] | None) -> list[Callback]:
+    """Return the callbacks that show the step and its bound in a progress bar, if there is one."""
+    return [] if show is None else [lambda state: show(state.step, state.history.bound[-1])]
+
+
+def keep_states(view_states: ViewStates, n_steps: int) -> ViewStates:
+    """Return the states as they are."""
+    return view_states
+
+
+def never_record(view_states: ViewStates) -> None:
+    """Record no steps."""
 
 
 def train(
@@ -88,8 +98,9 @@ def train(
     objective: Objective,
     config: TrainConfig,
     *,
-    callback: Callback | None = None,
+    callbacks: Sequence[Callback] = (),
     refresh: Refresh = keep_states,
+    graph_key: GraphKey = never_record,
     interrupts: Interrupts | None = None,
 ) -> TrainState:
     """Maximise a stochastic bound with Adam at a constant learning rate until it converges, then decay the rate.
@@ -97,12 +108,16 @@ def train(
     The decay begins when the bound has converged, or when just enough steps are left for it. An interrupt (Ctrl-C) ends
     the loop after the current step and keeps the parameters; if it cannot be deferred, those of the step before.
 
+    Everything that changes is in the state, so a run that continues from the state after any step takes the same steps
+    as one without a break.
+
     Args:
-        state: the state to start from; it is updated in place.
+        state: the state to start from, before the first step or after any; it is updated in place.
         objective: the bound.
         config: the settings.
-        callback: called after every step, or every run of recorded steps, with the step and its bound.
+        callbacks: called after every step, or every run of recorded steps, with the state.
         refresh: called every fifty steps, to make decisions that need not be made in every step.
+        graph_key: returns what a recorded CUDA step depends on.
         interrupts: defers Ctrl-C to the end of a step; None leaves it as it is.
 
     Returns:
@@ -114,44 +129,55 @@ def train(
     """
     interrupts = interrupts or Interrupts()
     interrupts.defer()
-    eager = EagerSteps(state, objective, learning_rates(config, config.max_constant_steps))
+    history, schedule = state.history, state.schedule
+    eager = EagerSteps(state, objective, learning_rates(config, _decay_from(schedule, config)))
     steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
-    history, graph_key, refresh_at = state.history, None, 0
-    n_constant, last = config.max_constant_steps, config.max_iter
     try:
-        while state.step < last:
-            if state.step == refresh_at:
-                state.view_states, graph_key = refresh(state.view_states, state.step)
-                refresh_at = state.step + _REFRESH_EVERY
-            ends = (refresh_at, state.step + config.window - state.step % config.window, last)
-            for record in steps.take(min(ends) - state.step, graph_key):
+        while state.step < _decay_from(schedule, config) + config.n_decay_steps:
+            if state.step == schedule.next_refresh:
+                state.view_states = refresh(state.view_states, state.step)
+                schedule.next_refresh = state.step + _REFRESH_EVERY
+            n_steps = _steps_without_decisions(state, config)
+            for record in steps.take(n_steps, graph_key(state.view_states)):
                 history.record(
                     record.bound, record.parts, seconds=record.seconds, learning_rate=record.learning_rate
                 )  # fmt: skip
-                if callback is not None:
-                    callback(len(history.bound), record.bound)
+            state.seconds = eager.seconds
+            if _has_converged(state, config):
+                history.stop_reason = StopReason.CONVERGED
+                schedule.decay_from = state.step
+                steps.set_learning_rates(learning_rates(config, state.step))
+            for callback in callbacks:
+                callback(state)
             if interrupts.requested:
                 history.stop_reason = StopReason.INTERRUPTED
                 break
-            if state.step < n_constant and _has_converged(history, config):
-                history.stop_reason = StopReason.CONVERGED
-                n_constant = state.step
-                steps.set_learning_rates(learning_rates(config, n_constant))
-                last = n_constant + config.n_decay_steps
     except KeyboardInterrupt:
         history.drop_incomplete_step()
         if not history.bound:
             raise
         history.stop_reason = StopReason.INTERRUPTED
-    history.last_rise = _last_rise(history.bound[:n_constant], config)
+    history.last_rise = _last_rise(history.bound[: _decay_from(schedule, config)], config)
     return state
 
 
-def _has_converged(history: History, config: TrainConfig) -> bool:
-    """Check for convergence at the end of every window of steps."""
-    if config.tol == 0 or len(history.bound) % config.window != 0:
+def _decay_from(schedule: Schedule, config: TrainConfig) -> int:
+    """Return the first step of the decay: at convergence, or when just enough steps are left for it."""
+    return config.max_constant_steps if schedule.decay_from is None else schedule.decay_from
+
+
+def _steps_without_decisions(state: TrainState, config: TrainConfig) -> int:
+    """Return the number of steps until the next refresh, the next check for convergence or the end."""
+    last = _decay_from(state.schedule, config) + config.n_decay_steps
+    end_of_window = state.step + config.window - state.step % config.window
+    return min(state.schedule.next_refresh, end_of_window, last) - state.step
+
+
+def _has_converged(state: TrainState, config: TrainConfig) -> bool:
+    """Check for convergence at the end of every window of steps before the decay."""
+    if config.tol == 0 or state.step % config.window != 0 or state.step >= _decay_from(state.schedule, config):
         return False
-    return rise_between_windows(history.bound, config.window) < config.tol
+    return rise_between_windows(state.history.bound, config.window) < config.tol
 
 
 def _last_rise(bounds: Sequence[float], config: TrainConfig) -> float:

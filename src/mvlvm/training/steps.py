@@ -1,4 +1,4 @@
-"""The state of a training run, and optimisation steps taken one at a time."""
+"""The state of a training run, and optimisation steps that are taken one at a time."""
 
 import math
 import time
@@ -35,6 +35,19 @@ Objective = Callable[[ViewStates, torch.Generator], tuple[Bound, ViewStates]]
 
 
 @dataclass
+class Schedule:
+    """The position of a run in its schedule.
+
+    Attributes:
+        decay_from: the first step of the learning-rate decay; None until the bound has converged.
+        next_refresh: the number of steps after which the views' states are refreshed next.
+    """
+
+    decay_from: int | None = None
+    next_refresh: int = 0
+
+
+@dataclass
 class TrainState:
     """Everything that changes during training. It is owned by the training loop, and updated in place.
 
@@ -44,6 +57,8 @@ class TrainState:
         generator: source of all draws, on the device of the parameters.
         view_states: the views' states that are not parameters.
         step: number of steps taken.
+        seconds: time that these steps took.
+        schedule: the position in the schedule.
         history: of the bound.
     """
 
@@ -52,6 +67,8 @@ class TrainState:
     generator: torch.Generator
     view_states: ViewStates = field(default_factory=dict)
     step: int = 0
+    seconds: float = 0.0
+    schedule: Schedule = field(default_factory=Schedule)
     history: History = field(default_factory=History)
 
 
@@ -98,11 +115,11 @@ class EagerSteps:
 
     def __init__(self, state: TrainState, objective: Objective, learning_rates: Sequence[float]) -> None:
         self.state, self.objective, self.learning_rates = state, objective, learning_rates
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() - state.seconds
 
     @property
     def seconds(self) -> float:
-        """Time since the first step began."""
+        """Time of the steps so far, with those of a run that this one continues."""
         return time.perf_counter() - self._start
 
     def set_learning_rates(self, learning_rates: Sequence[float]) -> None:
