@@ -12,15 +12,18 @@ from torch import Tensor, nn
 from benchmarks.quality.prediction_scores import QUICK_ROWS, QUICK_STEPS, Metrics
 from mvlvm import datasets, defaults
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.initialization import InitialModel, initialize
+from mvlvm.estimators.fit_state import Run, begin_fit, trained_views
+from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
-from mvlvm.estimators.train import count_entries
+from mvlvm.estimators.problem import Problem
+from mvlvm.estimators.train import choose_init
 from mvlvm.evaluation import affine_r2, nearest_neighbour_accuracy
 from mvlvm.init.pca import pca_init
-from mvlvm.models.multiview import final_views, refreshed_states, with_states
+from mvlvm.models.multiview import MultiViewLVM, final_views, refreshed_states, with_states
 from mvlvm.models.state import StateSettings
 from mvlvm.parameters import positive
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import cosine_decay, rise_between_windows
 
 # Number of steps between tests for convergence and updates of the compression.
@@ -122,9 +125,9 @@ class LearningSchedule:
 class ScheduleStepper:
     """Adam with a learning rate per parameter, or natural gradients for the latents."""
 
-    def __init__(self, initial: InitialModel, schedule: LearningSchedule) -> None:
-        self.schedule, self.latent = schedule, initial.model.latent
-        self.parameters = dict(initial.model.named_parameters())
+    def __init__(self, model: MultiViewLVM, schedule: LearningSchedule) -> None:
+        self.schedule, self.latent = schedule, model.latent
+        self.parameters = dict(model.named_parameters())
         self.first = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
         self.second = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
         self.count = 0
@@ -169,23 +172,25 @@ class ScheduleStepper:
         return (self.schedule.natural * by_log / 2).clamp(-0.1, 0.1) * std / derivative
 
 
-def untrained(task: ScheduleTask, seed: int, init: str = "pca") -> tuple[InitialModel, torch.Generator]:
-    """Return an untrained model, and its generator."""
+def untrained(task: ScheduleTask, seed: int, init: str = "pca") -> tuple[Problem, Run]:
+    """Return a problem, and a run before its first step."""
     estimator = NGMVLVM(n_components=task.n_components, init=init, device="cpu", random_state=seed)
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
     options, validated = validate(parameters, task.views)
-    generator = make_generator(seed, Stream.TRAINING)
-    return initialize(preprocess(validated, options), options, generator), generator
+    problem, latents = initialize(preprocess(validated, options), options, seed)
+    state = begin_fit(problem, latents)
+    if state.is_trial:
+        choose_init(problem, state, Interrupts())
+    return problem, state.run
 
 
 def train_with(
     task: ScheduleTask, schedule: LearningSchedule, seed: int, *, quick: bool = False, init: str = "pca"
 ) -> Metrics:
     """Train with a schedule, and return the final bound and quality."""
-    initial, generator = untrained(task, seed, init)
-    model, views = initial.model, initial.views
-    n_entries = count_entries(views)
-    stepper, bounds = ScheduleStepper(initial, schedule), []
+    problem, run = untrained(task, seed, init)
+    model, views, generator, n_entries = run.model, trained_views(problem, run), run.state.generator, problem.n_entries
+    stepper, bounds = ScheduleStepper(model, schedule), []
     steps = min(schedule.steps, QUICK_STEPS) if quick else schedule.steps
     cool_from = max(0, steps - schedule.cool) if schedule.cool else 0
     while len(bounds) < steps:
@@ -208,7 +213,7 @@ def train_with(
         "bound": value.item() / n_entries,
         "quality": task.quality(model.latent.mean.detach().double().numpy()),
         "steps": steps,
-        "init": initial.init,
+        "init": run.init,
     }
 
 

@@ -18,13 +18,14 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.provenance import wait_for
 from mvlvm.errors import ViewWarning
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.initialization import InitialModel, initialize
+from mvlvm.estimators.fit_state import Run, begin_run
+from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
-from mvlvm.estimators.train import train_model
-from mvlvm.models.multiview import states_of
+from mvlvm.estimators.train import run_training
 from mvlvm.models.state import CompleteState
-from mvlvm.randomness import Stream, make_generator, seed_from
+from mvlvm.randomness import seed_from
 from mvlvm.training.history import History
+from mvlvm.training.interrupts import Interrupts
 
 
 def growth_exponent(sizes: Sequence[float | int], costs: Sequence[float | int]) -> float:
@@ -99,7 +100,7 @@ def profile_step(
     long, short = (_profiled(train, n, device) for n in (n_steps + _SHORT, _SHORT))
     parts = {part: max(0.0, long[part] - short[part]) / n_steps for part in long}
     parts[_OUTSIDE] = max(0.0, step - sum(parts.values()))
-    states = states_of(initial.views).values()
+    states = initial.state.view_states.values()
     shapes = [state.target.Y.shape for state in states if isinstance(state, CompleteState)]
     return {
         "parts": parts, "seconds_per_step": step, "operations": product_operations(shapes, n_features),
@@ -109,19 +110,20 @@ def profile_step(
 
 def untrained(
     estimator: NGMVLVM, views: Mapping[str, Float[np.ndarray, "N _"]]
-) -> tuple[InitialModel, Callable[[int], History]]:
+) -> tuple[Run, Callable[[int], History]]:
     """Assemble a model as `fit` does; return it with a function that trains it for a number of steps."""
     options, validated = validate(estimator.get_params(deep=False), views)
-    generator = make_generator(seed_from(options.random_state), Stream.TRAINING, options.device)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ViewWarning)  # constant pixels
-        initial = initialize(preprocess(validated, options), options, generator)
+        problem, latents = initialize(preprocess(validated, options), options, seed_from(options.random_state))
+    (init, mean), *_ = latents.items()
 
     def train(n_steps: int) -> History:
-        wanted = replace(options, max_iter=n_steps)
-        return train_model(initial.model, initial.views, wanted, generator).history
+        run = begin_run(problem, init, mean)
+        run_training(problem, run, replace(options, max_iter=n_steps), Interrupts())
+        return run.state.history
 
-    return initial, train
+    return begin_run(problem, init, mean), train
 
 
 def product_operations(shapes: Sequence[tuple[int, ...]], n_features: int) -> float:

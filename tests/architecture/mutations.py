@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation(
         "tol: not multiplied by the number of entries",
         "estimators/train.py",
-        "tol=options.tol * count_entries(views)",
+        "tol=options.tol * problem.n_entries",
         "tol=options.tol",
         ("tests/estimators/test_train.py::test_tol_is_the_increase_per_entry_and_window",),
     ),

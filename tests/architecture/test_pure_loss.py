@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import mvlvm
-from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson, StudentT
+from mvlvm.likelihoods import Bernoulli, Categorical, Gaussian, NegativeBinomial, Poisson, StudentT
 from mvlvm.models.multiview import ViewPlan, build_model, refreshed_states, with_states
 from tests.mixtures import normal
 from tests.models.model_views import model_views
@@ -33,8 +33,8 @@ def make_model_and_views(generator):
     counts = torch.poisson(X[:, :1].exp().expand(N, 4), generator=generator)
     counts[2, 1] = torch.nan
     arrays = {
-        "complete": (wide, None),
-        "missing": (missing, None),
+        "complete": (wide, Gaussian(0.1)),
+        "missing": (missing, Gaussian(0.1)),
         "heavy-tailed": (normal((N, 3), generator), StudentT(0.5, 4.0)),
         "binary": ((X > 0).double(), Bernoulli()),
         "counts": (counts, Poisson()),

@@ -1,14 +1,12 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError
-from mvlvm.estimators import initialization
-from mvlvm.models.multiview import MultiViewLVM, states_of
-from mvlvm.training.history import History
+from mvlvm.estimators import train
+from mvlvm.init.initializations import EigenmapInitialization, InitViews, LayoutInitialization
+from mvlvm.models.multiview import Dimensions, MultiViewLVM
 
 QUICK = {"max_iter": 5, "tol": 0.0, "n_points": 5, "random_state": 0}
 UNTRAINED = QUICK | {"max_iter": 1, "learning_rate": 1e-6}
@@ -27,15 +25,14 @@ def clusters():
 def trials(monkeypatch):
     """Record the initial latents and the history of every trial."""
     recorded = []
-    original = initialization.train_model
+    original = train.run_training
 
-    def record(model, *rest):
-        initial = model.latent.mean.detach().clone()
-        state = original(model, *rest)
-        recorded.append((initial, state.history))
-        return state
+    def record(problem, run, *rest):
+        initial = run.model.latent.mean.detach().clone()
+        original(problem, run, *rest)
+        recorded.append((initial, run.state.history))
 
-    monkeypatch.setattr(initialization, "train_model", record)
+    monkeypatch.setattr(train, "run_training", record)
     return recorded
 
 
@@ -93,13 +90,13 @@ def test_initialisation_supports_few_rows(init):
 
 
 def test_the_initialisation_with_the_best_bound_is_chosen(clusters, trials, monkeypatch):
-    monkeypatch.setattr(initialization, "TRIAL_STEPS", 30)
+    monkeypatch.setattr(train, "TRIAL_STEPS", 30)
     est = NGMVLVM(init="auto", **QUICK | {"max_iter": 50}).fit(clusters)
-    bounds = [np.mean(history.bound[-20:]) for _, history in trials]
-    assert [len(history.bound) for _, history in trials] == [30, 30, 30]
+    bounds = [np.mean(history.bound[-20:]) for _, history in trials[:3]]
+    assert [len(history.bound) for _, history in trials] == [30, 30, 30, 50]
     assert est.init_ == INITIALISATIONS[int(np.argmax(bounds))] == "neighbors"
     expected_latents = [NGMVLVM(init=init, **UNTRAINED).fit(clusters).embedding_ for init in INITIALISATIONS]
-    for (initial, _), expected in zip(trials, expected_latents, strict=True):
+    for (initial, _), expected in zip(trials[:3], expected_latents, strict=True):
         np.testing.assert_allclose(initial, expected, atol=1e-5)
 
 
@@ -108,10 +105,10 @@ def test_whichever_initialisation_has_the_best_bound_is_chosen(clusters, monkeyp
     # the first steps of a trial do not count: there, all initialisations except the winner have high bounds
     bounds = iter([1e6] * 30 + [-1.0] * 20 if init != winner else [-1e6] * 30 + [-0.5] * 20 for init in INITIALISATIONS)
 
-    def trial(model, views, *_):
-        return SimpleNamespace(history=History(bound=next(bounds)), view_states=states_of(views))
+    def trial(problem, run, *_):
+        run.state.history.bound.extend(next(bounds, []))
 
-    monkeypatch.setattr(initialization, "train_model", trial)
+    monkeypatch.setattr(train, "run_training", trial)
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == winner
 
 
@@ -158,15 +155,15 @@ def test_an_interrupt_ends_the_trials_and_keeps_the_best_so_far(clusters, monkey
 
 
 def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkeypatch):
-    original = initialization.train_model
-    outcomes = iter([True, True, False])
+    original = train.run_training
+    outcomes = iter([True, True, False, False])
 
     def fail_twice(*args):
         if next(outcomes):
             raise NumericalError("broken for a test")
-        return original(*args)
+        original(*args)
 
-    monkeypatch.setattr(initialization, "train_model", fail_twice)
+    monkeypatch.setattr(train, "run_training", fail_twice)
     assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == "neighbors"
 
 
@@ -189,3 +186,28 @@ def test_global_generators_are_not_modified(clusters):
     NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert torch.equal(torch.random.get_rng_state(), torch_before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)
+
+
+def test_likelihood_parameters_of_one_trial_do_not_influence_the_next(clusters):
+    views = {"a": clusters["a"], "counts": np.round(np.exp(clusters["b"] / 4))}
+    settings = QUICK | {"likelihood": {"a": "student-t", "counts": "negative-binomial"}, "learning_rate": 0.5}
+    chosen = NGMVLVM(init="auto", **settings).fit(views)
+    explicit = NGMVLVM(init=chosen.init_, **settings).fit(views)
+    np.testing.assert_array_equal(chosen.embedding_, explicit.embedding_)
+    np.testing.assert_equal(chosen.likelihood_parameters_, explicit.likelihood_parameters_)
+
+
+def test_auto_does_not_try_initialisations_that_are_not_applicable(clusters, trials, monkeypatch):
+    monkeypatch.setattr(EigenmapInitialization, "is_applicable", lambda self, views: False)
+    assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ in ("pca", "neighbors")
+    assert len(trials) == 3  # two trials, and the training
+    assert NGMVLVM(init="spectral", **QUICK).fit(clusters).init_ == "spectral"
+
+
+@pytest.mark.parametrize(("n_shared", "expected"), [(2, True), (3, False)])
+def test_graph_embeddings_are_applicable_to_more_rows_than_dimensions(n_shared, expected):
+    Y = torch.randn((5, 4), dtype=torch.float64)
+    Y[3:] = torch.nan
+    views = InitViews({"a": Y, "b": Y[:, :2]}, Dimensions(n_shared), seed=0)
+    for kind in (EigenmapInitialization(), LayoutInitialization()):
+        assert kind.is_applicable(views) is expected

@@ -211,7 +211,9 @@ def test_the_training_data_are_saved_on_request(mixed, tmp_path):
     est.save(tmp_path / "with", data=True)
     loaded = mvlvm.load(tmp_path / "with")
     pd.testing.assert_frame_equal(loaded.impute()["real"], est.impute()["real"])
-    for saved, given in zip(loaded._record.data, est._record.data, strict=True):
+    assert loaded._record.data.keys() == est._record.data.keys()
+    for name, saved in loaded._record.data.items():
+        given = est._record.data[name]
         for part in ("Y", "rows", "missing", "sample_weight"):
             values, expected = getattr(saved, part), getattr(given, part)
             assert (values is None) == (expected is None)

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -8,7 +6,7 @@ import mvlvm
 from mvlvm import NGMVLVM, ConvergenceWarning
 from mvlvm.datasets import load
 from mvlvm.estimators import train
-from mvlvm.training.history import History, StopReason
+from mvlvm.training.history import StopReason
 
 QUICK = {"max_iter": 200, "tol": 0.0, "n_points": 25, "n_draws_predict": 1}
 
@@ -58,12 +56,11 @@ def test_private_dimensions_are_kept_and_the_history_contains_all_rounds(monkeyp
 
 
 def test_an_interrupt_ends_the_selection_of_dimensions(monkeypatch):
-    def interrupted(model, data, states, options, generator, interrupts):
-        history = History(stop_reason=StopReason.INTERRUPTED)
-        history.record(0.0, {}, seconds=0.0, learning_rate=0.1)
-        return SimpleNamespace(history=history, view_states=states)
+    def interrupted(problem, run, *_):
+        run.state.history.record(0.0, {}, seconds=0.0, learning_rate=0.1)
+        run.state.history.stop_reason = StopReason.INTERRUPTED
 
-    monkeypatch.setattr(train, "train_model", interrupted)
+    monkeypatch.setattr(train, "run_training", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         est = NGMVLVM(n_components="auto", max_components=3, random_state=0, **QUICK).fit(
             np.random.default_rng(0).normal(size=(30, 5))

@@ -8,11 +8,11 @@ from sklearn.neighbors import NearestNeighbors
 from mvlvm import ViewError
 from mvlvm.init import graph_embedding
 from mvlvm.init import knn_graph as knn_module
-from mvlvm.init.graph_embedding import graph_eigenmap, graph_init, graph_layout
+from mvlvm.init.graph_embedding import GraphEmbeddings, graph_eigenmap, graph_layout
 from mvlvm.init.knn_graph import knn_graph
 from mvlvm.init.pca import pca_init
 
-KINDS = ("spectral", "neighbors")
+KINDS = ("eigenmap", "layout")
 
 
 def generator_at(seed=0):
@@ -20,7 +20,7 @@ def generator_at(seed=0):
 
 
 def embed(kind, Ys, D=2, seed=0):
-    return graph_init([kind], Ys, D, generator_at(seed))[kind]
+    return getattr(GraphEmbeddings(Ys, D, generator_at(seed)), kind)
 
 
 def centred(Y):
@@ -60,13 +60,13 @@ def test_embedding_is_whitened_and_repeatable(kind, D):
 
 def test_embeddings_computed_together_equal_those_computed_separately():
     Ys = [clusters()]
-    together = graph_init(KINDS, Ys, 2, generator_at())
+    together = GraphEmbeddings(Ys, 2, generator_at())
     for kind in KINDS:
-        assert torch.equal(together[kind], embed(kind, Ys))
+        assert torch.equal(getattr(together, kind), embed(kind, Ys))
 
 
 def test_layout_depends_on_the_seed():
-    assert not torch.allclose(embed("neighbors", [clusters()], seed=0), embed("neighbors", [clusters()], seed=1))
+    assert not torch.allclose(embed("layout", [clusters()], seed=0), embed("layout", [clusters()], seed=1))
 
 
 def test_layout_does_not_shrink_as_edge_weights_grow():
@@ -83,16 +83,16 @@ def test_layout_does_not_shrink_as_edge_weights_grow():
 
 def test_graph_embeddings_preserve_more_neighbours_than_principal_components():
     Y = clusters()
-    components, eigenmap, layout = pca_init([Y], 2), embed("spectral", [Y]), embed("neighbors", [Y])
+    components, eigenmap, layout = pca_init([Y], 2), embed("eigenmap", [Y]), embed("layout", [Y])
     assert neighbour_recall(Y, layout) > 2 * neighbour_recall(Y, components)
     assert neighbour_recall(Y, eigenmap) > 2 * neighbour_recall(Y, components)
 
 
 def test_swiss_roll_is_unrolled():
     Y, position = swiss_roll()
-    eigenmap = embed("spectral", [Y])
+    eigenmap = embed("eigenmap", [Y])
     assert abs(spearmanr(eigenmap[:, 0], position).statistic) > 0.99
-    assert neighbour_recall(Y, embed("neighbors", [Y])) > 1.4 * neighbour_recall(Y, pca_init([Y], 2))
+    assert neighbour_recall(Y, embed("layout", [Y])) > 1.4 * neighbour_recall(Y, pca_init([Y], 2))
 
 
 def test_eigenmap_equals_that_of_scikit_learn():
@@ -108,15 +108,15 @@ def test_many_rows_are_interpolated_from_a_mapped_subset(monkeypatch):
     monkeypatch.setattr(graph_embedding, "_MAX_ROWS_DENSE", 300)
     monkeypatch.setattr(knn_module, "MAX_ROWS_EXACT", 500)
     monkeypatch.setattr(knn_module, "_LEAF_SIZE", 100)
-    assert abs(spearmanr(embed("spectral", [Y])[:, 0], position).statistic) > 0.99
-    assert neighbour_recall(Y, embed("neighbors", [Y])) > 1.5 * neighbour_recall(Y, pca_init([Y], 2))
+    assert abs(spearmanr(embed("eigenmap", [Y])[:, 0], position).statistic) > 0.99
+    assert neighbour_recall(Y, embed("layout", [Y])) > 1.5 * neighbour_recall(Y, pca_init([Y], 2))
 
 
 def test_distances_are_computed_in_at_most_50_principal_components(monkeypatch):
     shapes = []
     original = graph_embedding.knn_graph
     monkeypatch.setattr(graph_embedding, "knn_graph", lambda Z, g: shapes.append(Z.shape) or original(Z, g))
-    embed("neighbors", [centred(np.random.default_rng(0).normal(size=(100, 90)))])
+    embed("layout", [centred(np.random.default_rng(0).normal(size=(100, 90)))])
     assert shapes == [(100, 50)] * 2  # of the eigenmap and of the layout
 
 

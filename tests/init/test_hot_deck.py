@@ -4,7 +4,7 @@ import torch
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from mvlvm.init import hot_deck
-from mvlvm.init.graph_embedding import graph_init
+from mvlvm.init.graph_embedding import GraphEmbeddings
 from mvlvm.init.hot_deck import hot_deck_impute
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 from tests.gpu import needs_gpu
@@ -110,7 +110,7 @@ def test_imputed_views_have_unit_norm_however_few_rows_have_them():
 def same_pattern_fraction(Ys, pattern, rows):
     """Return the fraction of the ten nearest rows in a layout with the same missing views, averaged over some rows."""
     centred = [Y - Y.nanmean(dim=0) for Y in Ys]
-    X = graph_init(["neighbors"], centred, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
+    X = GraphEmbeddings(centred, 2, torch.Generator().manual_seed(0)).layout.numpy()
     near = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(return_distance=False)
     return np.mean((pattern[near] == pattern[:, None])[rows])
 
@@ -140,6 +140,6 @@ def test_rows_without_a_label_are_embedded_near_rows_of_their_class():
     unlabelled = rng.random(320) < 0.2
     labels[unlabelled] = np.nan
     Ys = [torch.as_tensor(Y - np.nanmean(Y, axis=0)) for Y in (images, labels)]
-    X = graph_init(["neighbors"], Ys, 2, torch.Generator().manual_seed(0))["neighbors"].numpy()
+    X = GraphEmbeddings(Ys, 2, torch.Generator().manual_seed(0)).layout.numpy()
     predicted = KNeighborsClassifier(1).fit(X[~unlabelled], classes[~unlabelled]).predict(X[unlabelled])
     assert np.mean(predicted == classes[unlabelled]) > 0.9

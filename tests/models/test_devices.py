@@ -3,6 +3,7 @@ import copy
 import pytest
 import torch
 
+from mvlvm.likelihoods import Gaussian
 from mvlvm.models.multiview import ViewPlan, build_model, refreshed_states, with_states
 from tests.gpu import GPU_MARKS
 from tests.mixtures import normal
@@ -16,7 +17,7 @@ def problem(request, generator):
     N = request.param
     X = normal((N, 2), generator)
     Ys = [torch.sin(X @ normal((2, M), generator)) + 0.3 * normal((N, M), generator) for M in (40, 5)]
-    plans = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 1)}
+    plans = {"a": ViewPlan("ngsm", 2, Gaussian(0.1)), "b": ViewPlan("sm", 1, Gaussian(0.1))}
     return build_model(X.float(), plans, n_points=20, generator=generator), Ys
 
 

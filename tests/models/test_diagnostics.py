@@ -8,6 +8,7 @@ from mvlvm import NGMVLVM, defaults
 from mvlvm.datasets import load
 from mvlvm.evidence.elbo import Elbo
 from mvlvm.kernels import ngsm_kernel
+from mvlvm.likelihoods import Gaussian
 from mvlvm.likelihoods.counts import Poisson
 from mvlvm.models.data import ViewData
 from mvlvm.models.diagnostics import (
@@ -184,7 +185,7 @@ def test_one_dimension_is_kept_if_none_is_used(generator):
 def test_parameters_of_kept_dimensions_are_unchanged(generator):
     initial, kept = normal((6, 4), generator), torch.tensor([True, False, True, True])
     dimensions = Dimensions(3, {"b": 1})
-    mixtures = {"a": ViewPlan("ngsm", 2), "b": ViewPlan("sm", 3)}
+    mixtures = {"a": ViewPlan("ngsm", 2, Gaussian(0.1)), "b": ViewPlan("sm", 3, Gaussian(0.1))}
     model = build_model(initial, mixtures, n_points=3, generator=generator, dimensions=dimensions)
     before = [view.mixture.density() for view in model.views]
     keep_dimensions(model, kept)

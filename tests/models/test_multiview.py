@@ -5,6 +5,7 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.errors import NumericalError
+from mvlvm.likelihoods import Gaussian
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
@@ -105,7 +106,10 @@ def test_numerical_failure_names_the_view(generator):
 def test_model_has_the_requested_parts_in_the_precision_of_the_initial_latents(dtype, generator):
     initial = normal((6, 3), generator).to(dtype)
     model = build_model(
-        initial, {"rna": ViewPlan("ngsm", 2), "protein": ViewPlan("sm", 4)}, n_points=7, generator=generator
+        initial,
+        {"rna": ViewPlan("ngsm", 2, Gaussian(0.1)), "protein": ViewPlan("sm", 4, Gaussian(0.1))},
+        n_points=7,
+        generator=generator,
     )
     parts = [
         (view.name, kernel_name(view.mixture), len(view.mixture.density().alpha), view.n_points) for view in model.views
@@ -116,7 +120,9 @@ def test_model_has_the_requested_parts_in_the_precision_of_the_initial_latents(d
 
 
 def test_initial_noise_variance_and_latent_std_are_the_defaults(generator):
-    model = build_model(normal((6, 3), generator), {"rna": ViewPlan("ngsm", 2)}, n_points=7, generator=generator)
+    model = build_model(
+        normal((6, 3), generator), {"rna": ViewPlan("ngsm", 2, Gaussian(0.1))}, n_points=7, generator=generator
+    )
     assert model.views[0].likelihood.noise_variance.item() == pytest.approx(defaults.INITIAL_NOISE_VARIANCE, rel=1e-6)
     assert model.latent.std.max().item() == pytest.approx(defaults.INITIAL_LATENT_STD, rel=1e-6)
 
@@ -131,7 +137,11 @@ def test_shared_dimensions_come_before_private_ones():
 
 @torch.no_grad()
 def test_features_of_a_view_are_constant_along_unused_dimensions(generator):
-    mixtures = {"rna": ViewPlan("ngsm", 2), "image": ViewPlan("sm", 3), "text": ViewPlan("ngsm", 1)}
+    mixtures = {
+        "rna": ViewPlan("ngsm", 2, Gaussian(0.1)),
+        "image": ViewPlan("sm", 3, Gaussian(0.1)),
+        "text": ViewPlan("ngsm", 1, Gaussian(0.1)),
+    }
     model = build_model(normal((6, 5), generator), mixtures, n_points=4, generator=generator, dimensions=DIMENSIONS)
     X = normal((6, 5), generator)
     for view in model.views:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.errors import ViewError
 from mvlvm.estimators import memory, serialization
+from mvlvm.estimators.fit_state import begin_fit
 from mvlvm.estimators.fitted import (
     FitRecord,
     FittedModel,
@@ -40,7 +41,7 @@ from mvlvm.estimators.prediction import (
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
-from mvlvm.estimators.train import Trained, count_entries, end_of_training, train_and_prune, warn_if_not_converged
+from mvlvm.estimators.train import Trained, train_model, warn_if_not_converged
 from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.predictor import condition
 from mvlvm.io.model_files import write_model
@@ -132,24 +133,20 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         weight, scalings = scaled.sample_weight, scaled.scalings
 
         seed = seed_from(options.random_state)
-        generator = make_generator(seed, Stream.TRAINING, options.device)
-        initial = initialize(scaled, options, generator, interrupts)
-        model, init = initial.model, initial.init
-        del validated, scaled  # release memory for training
+        problem, latents = initialize(scaled, options, seed)
+        state = begin_fit(problem, latents)
+        del validated, scaled, latents  # release memory for training
         prepared_after = time.perf_counter() - begin
 
-        if initial.interrupted is None:
-            trained = train_and_prune(model, initial.views, initial.dimensions, options, generator, interrupts)
-        else:  # during the trials of initialisations
-            history = initial.interrupted
-            trained = end_of_training(model, history, history, initial.dimensions, initial.views)
-        del initial
+        trained = train_model(problem, state, interrupts)
+        model, n_entries = trained.model, problem.n_entries
+        del problem, state
         trained_after = time.perf_counter() - begin
 
         predictor = condition(model, scalings, trained.views, seed=seed, n_draws=options.n_draws_predict)
         if weight is not None:
             place_zero_weight_rows(predictor, retained.zero_weight_rows, weight, interrupts)
-        record = record_fit(predictor, trained.views, trained.history, init=init, memory_budget=options.memory_budget)
+        record = record_fit(predictor, trained, memory_budget=options.memory_budget)
         views = fitted_views(model, retained.encodings, scalings)
         fitted = FittedModel(model, views, retained.layout, trained.dimensions, predictor)
         seconds = {
@@ -158,7 +155,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             "finishing": time.perf_counter() - begin - trained_after,
         }
         adopt(self, fitted, record, with_missing=retained.with_missing, stage_seconds=seconds)
-        return trained, options, count_entries(trained.views)
+        return trained, options, n_entries
 
     def prepare(self: Estimator) -> Estimator:
         """Compute everything that is otherwise computed on first use, and release the training views.

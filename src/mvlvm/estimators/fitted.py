@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, NumericalError, warn
-from mvlvm.estimators.train import count_entries
+from mvlvm.estimators.train import Trained
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.view_function import ViewFunction, prediction_blocks
 from mvlvm.lazy import Lazy
@@ -26,7 +26,6 @@ from mvlvm.models.multiview import Dimensions, MultiViewLVM, final_views
 from mvlvm.models.state import StateSettings
 from mvlvm.models.views import ModelView
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.training.history import History
 from mvlvm.views.encoding import Encoding
 from mvlvm.views.layout import Layout
 from mvlvm.views.scaling import Scaling
@@ -181,22 +180,18 @@ class FitRecord:
         return {**vars(self), "data": None}
 
 
-def record_fit(
-    predictor: Predictor, views: Mapping[str, ModelView], history: History, *, init: str, memory_budget: float
-) -> FitRecord:
+def record_fit(predictor: Predictor, trained: Trained, *, memory_budget: float) -> FitRecord:
     """Return the record of a fit; what needs the data is computed on first use.
 
     Args:
-        predictor: the trained model.
-        views: the trained views with their data.
-        history: of the training.
-        init: name of the initialisation.
+        predictor: the trained model, conditioned on the training rows.
+        trained: the result of training.
         memory_budget: bytes that features may take.
     """
-    model, functions = predictor.model, predictor.lazy_parts["weights"]
+    model, views, functions = trained.model, trained.views, predictor.lazy_parts["weights"]
     data = {name: view.data for name, view in views.items()}
     return FitRecord(
-        history.as_arrays(), str(history.stop_reason), init,
+        trained.history.as_arrays(), str(trained.history.stop_reason), trained.init,
         elbo=Lazy(partial(reported_bound, model, views, predictor.seed, memory_budget=memory_budget)),
         explained=Lazy(partial(variance_shares, model.latent, data), functions),
         relevance=Lazy(partial(relevance_table, model.latent), functions),
@@ -230,7 +225,7 @@ def reported_bound(model: MultiViewLVM, views: Mapping[str, ModelView], seed: in
         memory_budget: bytes that features may take.
     """
     generator = make_generator(seed, Stream.BOUND, model.latent.mean.device)
-    n_entries = count_entries(views)
+    n_entries = sum(view.n_entries for view in views.values())
     settings = StateSettings(model.latent.mean.dtype, memory_budget=memory_budget)
     try:
         whole = final_views(views, settings)

@@ -1,9 +1,10 @@
-"""The fourth stage of a fit: training, and pruning of latent dimensions that no view uses."""
+"""The fourth stage of a fit: trials of initialisations, training, and pruning of dimensions that no view uses."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from statistics import fmean
 from typing import NamedTuple
 
 import torch
@@ -11,132 +12,211 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from mvlvm.errors import ConvergenceWarning, NumericalError, warn
+from mvlvm.estimators.fit_state import FitState, Run, begin_run, next_round, trained_views
 from mvlvm.estimators.options import FitOptions
+from mvlvm.estimators.problem import Problem
 from mvlvm.evidence.elbo import Objective
 from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.diagnostics import ExpectedView, keep_dimensions, used_dimensions
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, graph_key, refreshed_states, states_of, with_states
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, graph_key, refreshed_states, with_states
 from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
-from mvlvm.training.loop import TrainConfig, as_callbacks, train
+from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import TrainState, ViewStates, init_train_state
+from mvlvm.training.steps import ViewStates
+
+# Steps of a trial, and the number of its last steps over which the bound is averaged.
+TRIAL_STEPS = 100
+_AVERAGED_STEPS = 20
+
+# Called with the state of a fit after a step.
+FitCallback = Callable[[FitState], None]
 
 
 class Trained(NamedTuple):
     """The result of training.
 
     Attributes:
+        model: the trained modules.
+        views: the views with their data, and with imputed entries and q(weights).
+        dimensions: those that were kept.
+        init: name of the initialisation.
         history: of all rounds.
         last: the history of the last round.
-        dimensions: those that were kept.
-        views: the views with their data, and with imputed entries and q(weights).
     """
 
+    model: MultiViewLVM
+    views: Mapping[str, ModelView]
+    dimensions: Dimensions
+    init: str
     history: History
     last: History
-    dimensions: Dimensions
-    views: Mapping[str, ModelView]
 
 
 def train_model(
-    model: MultiViewLVM,
-    views: Mapping[str, ModelView],
-    options: FitOptions,
-    generator: torch.Generator,
-    interrupts: Interrupts | None = None,
-) -> TrainState:
-    """Train a model on scaled views and return the final training state.
-
-    The tolerance applies per observed entry, so that it has the same meaning for large and small data sets.
-    """
-    # a view of weight zero learns its kernel and noise at full weight, but does not influence the latents
-    weights = {name: view.weight or 1.0 for name, view in views.items()}
-
-    def objective(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
-        elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
-        return Objective(elbo, weights, options.latent_kl_weight), states
-
-    def refresh(states: ViewStates, n_steps: int) -> ViewStates:
-        return refreshed_states(with_states(views, states), n_steps)
-
-    config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * count_entries(views)
-    )  # fmt: skip
-    state = init_train_state(model.parameters(), generator, states_of(views))
-    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
-        return train(
-            state, objective, config,
-            callbacks=as_callbacks(show), refresh=refresh, graph_key=graph_key, interrupts=interrupts,
-        )  # fmt: skip
-
-
-def train_and_prune(
-    model: MultiViewLVM,
-    views: Mapping[str, ModelView],
-    dimensions: Dimensions,
-    options: FitOptions,
-    generator: torch.Generator,
-    interrupts: Interrupts,
+    problem: Problem, state: FitState, interrupts: Interrupts, callbacks: Sequence[FitCallback] = ()
 ) -> Trained:
-    """Train a model; if requested, remove dimensions that no view uses and train again, until all are used.
+    """Train a model from any state of a fit to the end; the state is updated in place.
 
-    Private dimensions were requested explicitly, and are kept.
+    If there are several initialisations, a model is first trained for some steps from each, and the one with the best
+    bound is chosen. If requested, dimensions that no view uses are removed after training, and the model is trained
+    again, until all are used.
+
+    Args:
+        problem: the model to train.
+        state: the state to start from.
+        interrupts: an interrupt ends the training, and the best model so far is returned.
+        callbacks: called after every step, or every run of recorded steps on a GPU, with the state.
 
     Raises:
         NumericalError: training failed numerically.
         KeyboardInterrupt: there was an interrupt before the first step had ended.
     """
-    state = train_model(model, views, options, generator, interrupts)
-    history, last, views = state.history, state.history, with_states(views, state.view_states)
+    if not state.is_trial or choose_init(problem, state, interrupts, callbacks):
+        _train_rounds(problem, state, interrupts, callbacks)
+    return _end_of_training(problem, state)
+
+
+def run_training(
+    problem: Problem, run: Run, options: FitOptions, interrupts: Interrupts, callbacks: Sequence[Callback] = ()
+) -> None:
+    """Run the training loop to its end.
+
+    The tolerance applies per observed entry, so that it has the same meaning for large and small data sets.
+    """
+    model, views = run.model, problem.views(run.model)
+    # a view of weight zero learns its kernel and noise at full weight, but does not influence the latents
+    view_weights = {name: view.weight or 1.0 for name, view in views.items()}
+    term_weights = {name: term.weight for name, term in problem.terms.items()}
+
+    def objective(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
+        elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
+        terms = {name: term.value(model) for name, term in problem.terms.items()}
+        return Objective(elbo, view_weights, options.latent_kl_weight, terms, term_weights), states
+
+    def refresh(states: ViewStates, n_steps: int) -> ViewStates:
+        return refreshed_states(with_states(views, states), n_steps)
+
+    config = TrainConfig(
+        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * problem.n_entries
+    )  # fmt: skip
+    with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
+        train(
+            run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
+            refresh=refresh, graph_key=graph_key, interrupts=interrupts,
+        )  # fmt: skip
+
+
+def choose_init(
+    problem: Problem, state: FitState, interrupts: Interrupts, callbacks: Sequence[FitCallback] = ()
+) -> bool:
+    """Train shortly from each initialisation, and begin a run with the one of the best bound.
+
+    Args:
+        problem: the model to train.
+        state: the state of the fit, in the first or any trial.
+        interrupts: an interrupt ends the trials; the current run is then the best trial.
+        callbacks: called after every step.
+
+    Returns:
+        Whether training is to go on: it is not after an interrupt.
+
+    Raises:
+        KeyboardInterrupt: there was an interrupt before the first step of a trial had ended.
+    """
+    options, names = problem.options, list(state.latents)
+    trial = replace(options, max_iter=min(TRIAL_STEPS, options.max_iter), tol=0.0, verbose=0)
     try:
-        while options.prune and last.stop_reason is not StopReason.INTERRUPTED:
-            kept = _kept_dimensions(model, views, dimensions, generator)
+        for name in names[names.index(state.run.init) :]:
             interrupts.raise_if_requested()
-            if kept.all():
-                break
-            keep_dimensions(model, kept)
-            dimensions = replace(dimensions, n_shared=int(kept[: dimensions.n_shared].sum()))
-            views = with_states(views, {name: state.with_new_features() for name, state in state.view_states.items()})
-            state = train_model(model, views, options, generator, interrupts)
-            last, views = state.history, with_states(views, state.view_states)
-            history.extend(last)
-    except KeyboardInterrupt:  # between two rounds
-        history.stop_reason = last.stop_reason = StopReason.INTERRUPTED
-    return end_of_training(model, history, last, dimensions, views)
+            if name != state.run.init:
+                state.run = begin_run(problem, name, state.latents[name], state.initial_states)
+            try:
+                run_training(problem, state.run, trial, interrupts, _with_fit_state(callbacks, state))
+            except NumericalError:  # another initialisation may succeed; if none does, training raises the error
+                continue
+            history = state.run.state.history
+            state.bounds[name] = fmean(history.bound[-_AVERAGED_STEPS:]) / problem.n_entries
+            if state.best is None or state.bounds[name] > state.bounds[state.best.init]:
+                state.best = state.run
+            if history.stop_reason is StopReason.INTERRUPTED:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if state.best is None:
+            raise
+        state.best.state.history.stop_reason = StopReason.INTERRUPTED
+    init = names[0] if state.best is None else state.best.init
+    if options.verbose:
+        tried = ", ".join(f"{name} {bound:.4g}" for name, bound in state.bounds.items())
+        print(f"Initialisation: {init} (bound in nats per entry after {trial.max_iter} steps: {tried})")
+    if state.best is not None and state.best.state.history.stop_reason is StopReason.INTERRUPTED:
+        state.run = state.best
+        return False
+    state.run = begin_run(problem, init, state.latents[init], state.initial_states)
+    state.latents, state.initial_states, state.best = {}, {}, None
+    return True
 
 
-def end_of_training(
-    model: MultiViewLVM, history: History, last: History, dimensions: Dimensions, views: Mapping[str, ModelView]
-) -> Trained:
+def _train_rounds(problem: Problem, state: FitState, interrupts: Interrupts, callbacks: Sequence[FitCallback]) -> None:
+    """Train; if requested, remove dimensions that no view uses and train again, until all are used.
+
+    Private dimensions were requested explicitly, and are kept.
+    """
+    while True:
+        run = state.run
+        try:
+            run_training(problem, run, problem.options, interrupts, _with_fit_state(callbacks, state))
+        except KeyboardInterrupt:  # in the first step of a later round, the result of the round before is kept
+            if not state.earlier.bound:
+                raise
+            run.state.history.stop_reason = StopReason.INTERRUPTED
+        if not problem.options.prune or run.state.history.stop_reason is StopReason.INTERRUPTED:
+            return
+        try:
+            kept = _kept_dimensions(problem, run)
+            interrupts.raise_if_requested()
+        except KeyboardInterrupt:
+            run.state.history.stop_reason = StopReason.INTERRUPTED
+            return
+        if kept.all():
+            return
+        keep_dimensions(run.model, kept)
+        n_shared = int(kept[: run.dimensions.n_shared].sum())
+        state.earlier.extend(run.state.history)
+        state.run = next_round(run, replace(run.dimensions, n_shared=n_shared))
+
+
+def _with_fit_state(callbacks: Sequence[FitCallback], state: FitState) -> list[Callback]:
+    return [lambda _, callback=callback: callback(state) for callback in callbacks]
+
+
+def _end_of_training(problem: Problem, state: FitState) -> Trained:
     """Return the result of training without scratch memory.
 
     Raises:
         NumericalError: a parameter is not finite.
     """
-    if not all(torch.isfinite(parameter).all() for parameter in model.parameters()):
+    run, last = state.run, state.run.state.history
+    if not all(torch.isfinite(parameter).all() for parameter in run.model.parameters()):
         raise NumericalError(
             "Training has diverged: a parameter is not finite after the last step. Lower learning_rate, or fit with "
             "dtype='float64'."
         )
-    return Trained(history, last, dimensions, {name: view.released() for name, view in views.items()})
+    views = {name: view.released() for name, view in trained_views(problem, run).items()}
+    history = state.earlier
+    history.extend(last)
+    return Trained(run.model, views, run.dimensions, run.init, history, last)
 
 
-def count_entries(views: Mapping[str, ModelView]) -> int:
-    """Return the number of observed entries of all views; a label counts as one."""
-    return sum(view.module.likelihood.count_entries(view.data.entries) for view in views.values())
-
-
-def _kept_dimensions(
-    model: MultiViewLVM, views: Mapping[str, ModelView], dimensions: Dimensions, generator: torch.Generator
-) -> Bool[Tensor, " D"]:
+def _kept_dimensions(problem: Problem, run: Run) -> Bool[Tensor, " D"]:
     """Return which dimensions are kept: those that a view uses, at least one of them shared, and all private ones."""
-    kept = used_dimensions(_expected_views(model.latent, views, generator), model.latent, views)
-    kept[dimensions.n_shared :] = True
-    kept[0] |= not kept[: dimensions.n_shared].any()
+    latent, views, n_shared = run.model.latent, trained_views(problem, run), run.dimensions.n_shared
+    kept = used_dimensions(_expected_views(latent, views, run.state.generator), latent, views)
+    kept[n_shared:] = True
+    kept[0] |= not kept[:n_shared].any()
     return kept
 
 

@@ -11,6 +11,7 @@ negative sampling: a few random rows per row and iteration.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -47,17 +48,14 @@ _REPULSION_EPS = 1e-2
 _MAX_REPULSION = 4.0
 
 
-def graph_init(
-    kinds: Sequence[str], Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator
-) -> dict[str, Float[Tensor, "N D"]]:
-    """Return graph embeddings by kind, each (N, D), with uncorrelated dimensions of unit variance.
+class GraphEmbeddings:
+    """Embeddings of the k-nearest-neighbour graph of all views, (N, D), with uncorrelated dimensions of unit variance.
 
     Neighbours are those in all views side by side, each divided by its norm, so that all views have equal weight. Rows
     without a view are compared by the views that both rows have (hot-deck imputation). Rows without any observed entry
-    are not part of the graph, and are set to zero.
+    are not part of the graph, and are set to zero. Every embedding is computed once, on first use.
 
     Args:
-        kinds: the embeddings, "spectral" (Laplacian eigenmap) or "neighbors" (graph layout).
         Ys: centred views; NaN marks missing entries.
         n_components: the number of dimensions D.
         generator: the source of all draws; on the CPU, so that they are the same on every device.
@@ -65,24 +63,41 @@ def graph_init(
     Raises:
         ViewError: the concatenated views have rank less than D, or too few rows.
     """
-    present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
-    known = present.any(dim=1)
-    completed = normalise_views(Ys, n_components)
-    if not present.all():
-        completed = hot_deck_impute(completed, present)
-    if not known.all():
-        completed = ConcatenatedMatrix([Y[known] for Y in completed.parts], completed.factors)
-    scores = principal_scores(completed, n_components, at_most=max(MAX_COMPONENTS, n_components))
-    Z = scores.float()
-    # a layout that starts at the eigenmap does not tear curves apart, and reaches a higher bound
-    embeddings = {"spectral": laplacian_eigenmap(Z, n_components, generator)}
-    if "neighbors" in kinds:
-        initial = whiten(embeddings["spectral"].to(scores), completed)
-        embeddings["neighbors"] = graph_layout(knn_graph(Z, generator), initial, generator)
-    latents = {kind: scores.new_zeros((len(known), n_components)) for kind in kinds}
-    for kind in kinds:
-        latents[kind][known] = whiten(embeddings[kind].to(scores), completed)
-    return latents
+
+    def __init__(self, Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator) -> None:
+        present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
+        known = present.any(dim=1)
+        completed = normalise_views(Ys, n_components)
+        if not present.all():
+            completed = hot_deck_impute(completed, present)
+        if not known.all():
+            completed = ConcatenatedMatrix([Y[known] for Y in completed.parts], completed.factors)
+        self._known, self._completed, self._generator = known, completed, generator
+        self._scores = principal_scores(completed, n_components, at_most=max(MAX_COMPONENTS, n_components))
+        self._n_components = n_components
+
+    @cached_property
+    def eigenmap(self) -> Float[Tensor, "N D"]:
+        """The Laplacian eigenmap."""
+        return self._of_all_rows(self._whitened_eigenmap)
+
+    @cached_property
+    def layout(self) -> Float[Tensor, "N D"]:
+        """The graph layout."""
+        # a layout that starts at the eigenmap does not tear curves apart, and reaches a higher bound
+        initial = self._whitened_eigenmap
+        layout = graph_layout(knn_graph(self._scores.float(), self._generator), initial, self._generator)
+        return self._of_all_rows(whiten(layout.to(self._scores), self._completed))
+
+    @cached_property
+    def _whitened_eigenmap(self) -> Float[Tensor, "n D"]:
+        embedding = laplacian_eigenmap(self._scores.float(), self._n_components, self._generator)
+        return whiten(embedding.to(self._scores), self._completed)
+
+    def _of_all_rows(self, X: Float[Tensor, "n D"]) -> Float[Tensor, "N D"]:
+        latents = self._scores.new_zeros((len(self._known), self._n_components))
+        latents[self._known] = X
+        return latents
 
 
 def laplacian_eigenmap(Z: Float[Tensor, "N d"], n_components: int, generator: torch.Generator) -> Float[Tensor, "N D"]:

@@ -1,5 +1,6 @@
 """NG-MVLVM: views that share one latent (Alg. 1), and how its latent dimensions are divided among the views."""
 
+import copy
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -152,13 +153,13 @@ class ViewPlan(NamedTuple):
     Attributes:
         kernel: the name of its kernel.
         n_mixtures: Q.
-        likelihood: p(y | f) with its initial parameters; None for a Gaussian with the default initial noise.
+        likelihood: p(y | f) with its initial parameters.
         complete: whether the view has no missing entries.
     """
 
     kernel: str
     n_mixtures: int
-    likelihood: AbstractLikelihood | None = None
+    likelihood: AbstractLikelihood
     complete: bool = True
 
 
@@ -189,7 +190,8 @@ def build_model(
 
 def _build_view(name: str, plan: ViewPlan, D: int, n_points: int, generator: torch.Generator) -> AbstractView:
     mixture = MIXTURES[plan.kernel](plan.n_mixtures, D, generator)
-    likelihood = plan.likelihood or Gaussian(defaults.INITIAL_NOISE_VARIANCE)
+    # a copy, because several models may be built from a plan, and each learns its own parameters
+    likelihood = copy.deepcopy(plan.likelihood)
     if not likelihood.collapses:
         return VariationalView(name, mixture, likelihood, n_points=n_points, generator=generator)
     kind = CompleteGaussianView if plan.complete else IncompleteGaussianView

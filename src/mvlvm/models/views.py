@@ -148,6 +148,11 @@ class ModelView:
     state: ViewState | None = None
     weight: float = 1.0
 
+    @property
+    def n_entries(self) -> int:
+        """The number of observed entries; a label counts as one."""
+        return self.module.likelihood.count_entries(self.data.entries)
+
     def initialised(self, settings: StateSettings) -> "ModelView":
         """Return the view with the state before training."""
         return replace(self, state=self.module.init_state(self.data, settings))
