@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from benchmarks.quality.prediction_scores import QUICK_ROWS, QUICK_STEPS, Metrics
 from mvlvm import datasets, defaults
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.fit_state import Run, begin_fit, trained_views
+from mvlvm.estimators.fit_state import Run, trained_views
 from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.problem import Problem
@@ -177,8 +177,7 @@ def untrained(task: ScheduleTask, seed: int, init: str = "pca") -> tuple[Problem
     estimator = NGMVLVM(n_components=task.n_components, init=init, device="cpu", random_state=seed)
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
     options, validated = validate(parameters, task.views)
-    problem, latents = initialize(preprocess(validated, options), options, seed)
-    state = begin_fit(problem, latents)
+    problem, state = initialize(preprocess(validated, options), options, seed)
     if state.is_trial:
         choose_init(problem, state, Interrupts())
     return problem, state.run

@@ -18,9 +18,10 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.provenance import wait_for
 from mvlvm.errors import ViewWarning
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.fit_state import Run, begin_run
+from mvlvm.estimators.fit_state import FitState, Run
 from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
+from mvlvm.estimators.problem import Problem
 from mvlvm.estimators.train import run_training
 from mvlvm.models.state import CompleteState
 from mvlvm.randomness import seed_from
@@ -113,17 +114,19 @@ def untrained(
 ) -> tuple[Run, Callable[[int], History]]:
     """Assemble a model as `fit` does; return it with a function that trains it for a number of steps."""
     options, validated = validate(estimator.get_params(deep=False), views)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViewWarning)  # constant pixels
-        problem, latents = initialize(preprocess(validated, options), options, seed_from(options.random_state))
-    (init, mean), *_ = latents.items()
+    seed = seed_from(options.random_state)
+
+    def begin() -> tuple[Problem, FitState]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ViewWarning)  # constant pixels
+            return initialize(preprocess(validated, options), options, seed)
 
     def train(n_steps: int) -> History:
-        run = begin_run(problem, init, mean)
-        run_training(problem, run, replace(options, max_iter=n_steps), Interrupts())
-        return run.state.history
+        problem, state = begin()
+        run_training(problem, state.run, replace(options, max_iter=n_steps), Interrupts())
+        return state.run.state.history
 
-    return begin_run(problem, init, mean), train
+    return begin()[1].run, train
 
 
 def product_operations(shapes: Sequence[tuple[int, ...]], n_features: int) -> float:

@@ -154,18 +154,20 @@ def saved_parts(est):
     return [{name: part for name, part in parts.items() if name not in VOLATILE} for parts in (header, arrays)]
 
 
-def results(case, dtype, *, prepare=lambda est: est):
+def results(case, dtype, *, fit=lambda est, views, **arguments: est.fit(views, **arguments), prepare=lambda est: est):
     """Fit one case, and return the results of the estimator by name.
 
     Args:
         case: name of the case.
         dtype: of the fit.
+        fit: fits the estimator to the views.
         prepare: called with the fitted estimator before it is asked for anything; returns the estimator to ask.
     """
     est, views, arguments = CASES[case]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        est = prepare(est.set_params(dtype=dtype, tol=0.0, random_state=3).fit(views, **arguments))
+        fit(est.set_params(dtype=dtype, tol=0.0, random_state=3), views, **arguments)
+        est = prepare(est)
         new = {name: values[:7] for name, values in views.items() if name != "left"}
         found = {
             "embedding_": est.embedding_,

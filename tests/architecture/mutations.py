@@ -202,6 +202,13 @@ MUTATIONS = (
         ("tests/estimators/test_missing_entries.py::test_a_row_without_any_entry_is_at_the_prior_from_the_first_step",),
     ),
     Mutation(
+        "snapshot: refreshed again at once",
+        "estimators/fit_snapshot.py",
+        'Schedule(**header["schedule"])',
+        "Schedule(next_refresh=state.step)",
+        ("tests/architecture/test_resumed_fits.py::test_a_continued_fit_has_the_same_bits[init-auto]",),
+    ),
+    Mutation(
         "lower Gram: three stripes for an odd number of features",
         "linalg/gram.py",
         "-(-F // _N_STRIPES)",

@@ -3,7 +3,7 @@
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.errors import ViewError
 from mvlvm.estimators import memory, serialization
-from mvlvm.estimators.fit_state import begin_fit
+from mvlvm.estimators.fit_snapshot import Snapshot
 from mvlvm.estimators.fitted import (
     FitRecord,
     FittedModel,
@@ -41,7 +41,7 @@ from mvlvm.estimators.prediction import (
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
-from mvlvm.estimators.train import Trained, train_model, warn_if_not_converged
+from mvlvm.estimators.train import FitCallback, Trained, train_model, warn_if_not_converged
 from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.predictor import condition
 from mvlvm.io.model_files import write_model
@@ -120,8 +120,19 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         warn_if_not_converged(trained.last, options, n_entries, interrupted=interrupts.requested)
         return self
 
-    def _fit(self, views: Any, sample_weight: Any, interrupts: Interrupts) -> tuple[Trained, FitOptions, int]:
-        """Run the stages of a fit and replace the fitted attributes; warnings about the result follow."""
+    def _fit(
+        self,
+        views: Any,
+        sample_weight: Any,
+        interrupts: Interrupts,
+        *,
+        snapshot: Snapshot | None = None,
+        callbacks: Sequence[FitCallback] = (),
+    ) -> tuple[Trained, FitOptions, int]:
+        """Run the stages of a fit and replace the fitted attributes; warnings about the result follow.
+
+        A snapshot of an earlier fit to the same views is continued; callbacks are called after every training step.
+        """
         begin = time.perf_counter()
         options, validated = validate(self.get_params(deep=False), views, sample_weight)
         if options.verbose:
@@ -132,13 +143,12 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         scaled, retained = preprocess(validated, options), retain(validated)
         weight, scalings = scaled.sample_weight, scaled.scalings
 
-        seed = seed_from(options.random_state)
-        problem, latents = initialize(scaled, options, seed)
-        state = begin_fit(problem, latents)
-        del validated, scaled, latents  # release memory for training
+        seed = seed_from(options.random_state) if snapshot is None else snapshot.header["seed"]
+        problem, state = initialize(scaled, options, seed, snapshot)
+        del validated, scaled  # release memory for training
         prepared_after = time.perf_counter() - begin
 
-        trained = train_model(problem, state, interrupts)
+        trained = train_model(problem, state, interrupts, callbacks)
         model, n_entries = trained.model, problem.n_entries
         del problem, state
         trained_after = time.perf_counter() - begin

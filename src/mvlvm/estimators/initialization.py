@@ -1,7 +1,6 @@
 """The third stage of a fit: the model to train, and the initial latents to start from."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,6 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import ViewWarning, warn
+from mvlvm.estimators.fit_snapshot import Snapshot, unpack_fit
+from mvlvm.estimators.fit_state import FitState, begin_fit
 from mvlvm.estimators.objective_terms import objective_terms
 from mvlvm.estimators.options import FitOptions, resolve_dimensions
 from mvlvm.estimators.preprocessing import ScaledViews, zero_weight_rows
@@ -23,33 +24,26 @@ AUTO, ARRAY = "auto", "array"
 _MAX_DISTANCE = 1e3
 
 
-class Start(NamedTuple):
-    """Where training starts.
-
-    Attributes:
-        problem: the model to train.
-        latents: initialisation -> initial latent means; several if the best is to be chosen.
-    """
-
-    problem: Problem
-    latents: Mapping[str, Float[Tensor, "N D"]]
-
-
-def initialize(views: ScaledViews, options: FitOptions, seed: int) -> Start:
-    """Compute initial latents, by each of several initialisations if `init="auto"`.
+def initialize(
+    views: ScaledViews, options: FitOptions, seed: int, snapshot: Snapshot | None = None
+) -> tuple[Problem, FitState]:
+    """Return the model to train, and the state to start from.
 
     Args:
         views: the scaled views.
         options: of the fit.
         seed: of all random draws.
+        snapshot: of a fit to the same views with the same options and seed, to continue; None computes initial latents.
     """
     values = {name: values_for_init(Y, views.likelihoods[name]) for name, Y in views.arrays.items()}
     dimensions = resolve_dimensions(options, values)
     influential = InitViews({name: values[name] for name in options.influential}, dimensions, seed)
-    latents = initial_latents(options.init, influential)
     problem = make_problem(views, dimensions, objective_terms(influential, options), options, seed)
+    if snapshot is not None:
+        return problem, unpack_fit(problem, snapshot)
+    latents = initial_latents(options.init, influential)
     _warn_of_empty_rows(len(problem.empty_rows) - len(zero_weight_rows(views.sample_weight)))
-    return Start(problem, latents)
+    return problem, begin_fit(problem, latents)
 
 
 def initial_latents(init: Any, views: InitViews) -> dict[str, Float[Tensor, "N D"]]:

@@ -32,8 +32,8 @@ from mvlvm.training.steps import ViewStates
 TRIAL_STEPS = 100
 _AVERAGED_STEPS = 20
 
-# Called with the state of a fit after a step.
-FitCallback = Callable[[FitState], None]
+# Called with the problem and the state of a fit after a step.
+FitCallback = Callable[[Problem, FitState], None]
 
 
 class Trained(NamedTuple):
@@ -135,7 +135,7 @@ def choose_init(
             if name != state.run.init:
                 state.run = begin_run(problem, name, state.latents[name], state.initial_states)
             try:
-                run_training(problem, state.run, trial, interrupts, _with_fit_state(callbacks, state))
+                run_training(problem, state.run, trial, interrupts, _bound_callbacks(callbacks, problem, state))
             except NumericalError:  # another initialisation may succeed; if none does, training raises the error
                 continue
             history = state.run.state.history
@@ -168,7 +168,7 @@ def _train_rounds(problem: Problem, state: FitState, interrupts: Interrupts, cal
     while True:
         run = state.run
         try:
-            run_training(problem, run, problem.options, interrupts, _with_fit_state(callbacks, state))
+            run_training(problem, run, problem.options, interrupts, _bound_callbacks(callbacks, problem, state))
         except KeyboardInterrupt:  # in the first step of a later round, the result of the round before is kept
             if not state.earlier.bound:
                 raise
@@ -189,8 +189,8 @@ def _train_rounds(problem: Problem, state: FitState, interrupts: Interrupts, cal
         state.run = next_round(run, replace(run.dimensions, n_shared=n_shared))
 
 
-def _with_fit_state(callbacks: Sequence[FitCallback], state: FitState) -> list[Callback]:
-    return [lambda _, callback=callback: callback(state) for callback in callbacks]
+def _bound_callbacks(callbacks: Sequence[FitCallback], problem: Problem, state: FitState) -> list[Callback]:
+    return [lambda _, callback=callback: callback(problem, state) for callback in callbacks]
 
 
 def _end_of_training(problem: Problem, state: FitState) -> Trained:
