@@ -21,6 +21,18 @@ def raw_positive(value: float) -> float:
     return value + math.log(-math.expm1(-value))
 
 
+def raw_positive_values(value: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return the inverse of `positive` for every entry, in the same shape."""
+    return value + torch.log(-torch.expm1(-value))
+
+
+def in_unit(raw: Float[Tensor, "*shape"], unit: float) -> Float[Tensor, "*shape"]:
+    """Return raw values for which `positive` is `unit` times as large; the same values for a unit of one."""
+    if unit == 1.0:
+        return raw
+    return raw_positive_values(unit * positive(raw.double())).to(raw)
+
+
 def correlation(raw: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Map real numbers to correlations in (-1, 1), in the same shape."""
     return _MAX_CORRELATION * torch.tanh(raw)

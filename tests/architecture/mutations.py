@@ -95,15 +95,15 @@ MUTATIONS = (
     Mutation(
         "transform: constant tempering",
         "inference/new_rows.py",
-        "modes = find_modes(seen, first, tempering=1.0)",
-        "modes = find_modes(seen, first, tempering=0.5)",
+        "modes = find_modes(observed, first, tempering=1.0)",
+        "modes = find_modes(observed, first, tempering=0.5)",
         ("tests/estimators/test_new_rows.py::test_transform_does_not_temper_the_likelihood",),
     ),
     Mutation(
         "transform: learned tempering",
         "inference/new_rows.py",
-        "modes = find_modes(seen, first, tempering=1.0)",
-        "modes = find_modes(seen, first, tempering=self.predictor.tempering[next(iter(self.arrays))].from_others)",
+        "modes = find_modes(observed, first, tempering=1.0)",
+        "modes = find_modes(observed, first, tempering=self.predictor.tempering[next(iter(self.arrays))].from_others)",
         ("tests/estimators/test_new_rows.py::test_transform_does_not_temper_the_likelihood",),
     ),
     Mutation(

@@ -23,8 +23,8 @@ def test_names_of_mutations_are_unique():
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
 
 
-@pytest.mark.parametrize(("fragment", "n_found"), [("no such fragment", 0), ("import", 6)])
-def test_a_fragment_that_is_not_unique_is_rejected(fragment, n_found):
+@pytest.mark.parametrize("fragment", ["no such fragment", "self"])
+def test_a_fragment_that_is_not_unique_is_rejected(fragment):
     mutation = Mutation("a mutation", "models/latent.py", fragment, "", ("tests/test_package.py",))
-    with pytest.raises(ValueError, match=f"must occur once in models/latent.py. Found {n_found}"):
+    with pytest.raises(ValueError, match="must occur once in models/latent.py. Found"):
         mutated_source(mutation)

@@ -128,6 +128,23 @@ def test_a_larger_kl_weight_shrinks_the_latents_towards_the_prior(small_curve):
     np.testing.assert_allclose(history["elbo"], history["reconstruction"] - history["latent_kl"])
 
 
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing-entries"])
+def test_a_fit_without_scaling_does_not_depend_on_the_unit_of_the_data(missing):
+    rng = np.random.default_rng(0)
+    Y = np.sin(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 8))) + 0.1 * rng.standard_normal((60, 8))
+    Y[3, 4] = np.nan if missing else Y[3, 4]
+    one, large = (
+        NGMVLVM(scale=None, random_state=0, dtype="float64", n_points=10, max_iter=60, tol=0.0).fit(factor * Y)
+        for factor in (1.0, 2.0**13)
+    )
+    np.testing.assert_allclose(large.embedding_, one.embedding_, rtol=1e-6, atol=1e-9)
+    (name,) = one.view_names_
+    assert large.noise_variance_[name] == pytest.approx(2.0**26 * one.noise_variance_[name], rel=1e-6)
+    np.testing.assert_allclose(large.kernel_matrix(name), 2.0**26 * one.kernel_matrix(name), rtol=1e-6)
+    n_entries = np.isfinite(Y).sum()
+    assert large.elbo_ == pytest.approx(one.elbo_ - n_entries * np.log(2.0**13), rel=1e-6)
+
+
 def test_latents_can_be_initialised_with_an_array(small_curve):
     initial = np.random.default_rng(0).normal(size=(60, 3))
     est = NGMVLVM(n_components=3, init=initial, max_iter=1, tol=0.0, learning_rate=1e-6).fit(small_curve.views)

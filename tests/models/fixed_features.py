@@ -20,7 +20,7 @@ class RecordingMap(FeatureMap):
 
 class FixedMixture(AbstractMixture):
     def __init__(self, density, points):
-        super().__init__(points.w1.shape[-1])
+        super().__init__(len(density.alpha), points.w1.shape[-1])
         self.fixed_density = density
         self.map = RecordingMap(points, density.alpha)
 

@@ -281,7 +281,8 @@ class PredictMixin(ABC):
         """
         check_is_fitted(self)
         if target is not None and target not in self.view_names_:
-            raise ValueError(f"There is no view {target!r}. The views are: {', '.join(self.view_names_)}.")
+            names = ", ".join(map(repr, self.view_names_))
+            raise ValueError(f"target must be one of the model's views, {names}. Got {target!r}.")
         matrices = self._validate_new(views)
         if target in matrices:
             raise ViewError(

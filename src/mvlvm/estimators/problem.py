@@ -14,7 +14,7 @@ from mvlvm.estimators.preprocessing import SampleWeight, ScaledViews
 from mvlvm.models.data import ViewData, samples_without_entries
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.state import StateSettings, ViewState
-from mvlvm.models.views import ModelView
+from mvlvm.models.views import ModelView, count_entries
 from mvlvm.randomness import Stream, make_generator
 
 
@@ -77,7 +77,7 @@ class Problem:
     @cached_property
     def n_entries(self) -> int:
         """The number of observed entries of all views; a label counts as one."""
-        return sum(self.plans[name].likelihood.count_entries(data.entries) for name, data in self.data.items())
+        return sum(count_entries(self.plans[name].likelihood, data) for name, data in self.data.items())
 
 
 def make_problem(

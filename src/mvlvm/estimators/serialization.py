@@ -382,8 +382,8 @@ def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
             "file without them. Save with data=True after fit, before prepare()."
         )
     arrays = {}
-    for i, seen in enumerate(saved.record.data.values()):
-        parts = ((part, getattr(seen, part)) for part in _DATA_PARTS)
+    for i, data in enumerate(saved.record.data.values()):
+        parts = ((part, getattr(data, part)) for part in _DATA_PARTS)
         arrays |= {f"data.{i}.{part}": values.cpu().numpy() for part, values in parts if values is not None}
     if saved.with_missing is not None:
         arrays |= {f"given.{i}": Y for i, Y in enumerate(saved.with_missing.arrays.values())}

@@ -200,6 +200,7 @@ def _end_of_training(problem: Problem, state: FitState) -> Trained:
         NumericalError: a parameter is not finite.
     """
     run, last = state.run, state.run.state.history
+    run.model.absorb_units()
     if not all(torch.isfinite(parameter).all() for parameter in run.model.parameters()):
         raise NumericalError(
             "Training has diverged: a parameter is not finite after the last step. Lower learning_rate, or fit with "

@@ -54,9 +54,9 @@ class NewRows:
         """Return mean and standard deviation of the Laplace approximation at the best mode of every row."""
         at_candidates = [self._at_candidates(name) for name in self.arrays]
         found = []
-        for _, seen in self._blocks():
-            first = initial_latents(candidate_log_likelihood(seen, at_candidates), self.predictor.candidates)
-            modes = find_modes(seen, first, tempering=1.0)
+        for _, observed in self._blocks():
+            first = initial_latents(candidate_log_likelihood(observed, at_candidates), self.predictor.candidates)
+            modes = find_modes(observed, first, tempering=1.0)
             found.append(torch.stack([modes.mean[:, 0], modes.std[:, 0]]))
         mean, std = torch.cat(found, dim=1).cpu().numpy()
         return mean, std
@@ -105,12 +105,12 @@ class NewRows:
         at_candidates = {name: predictor.at_candidates(name, view) for name, view in targets.items()}
         rows_at_candidates = [self._at_candidates(name) for name in self.arrays]
         levels = {name: self._tempering(name) for name in targets}
-        for block, seen in self._blocks():
+        for block, observed in self._blocks():
             for level in np.unique([levels[name][block] for name in targets]):
                 # views with the same tempering share the posterior of the latents
                 wanted = {name: levels[name][block] == level for name in levels}
                 needed = np.any(list(wanted.values()), axis=0)
-                rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in seen]
+                rows_of = [(function, Y[torch.as_tensor(needed, device=Y.device)]) for function, Y in observed]
                 posterior = mixture_posterior(rows_of, predictor.candidates, rows_at_candidates, tempering=float(level))
                 for name, mine in wanted.items():
                     if mine.any():
@@ -122,8 +122,8 @@ class NewRows:
         """Compute the log density of all observed entries in the units of the data, summed over rows."""
         at_candidates = [self._at_candidates(name) for name in self.arrays]
         total = 0.0
-        for _, seen in self._blocks():
-            posterior = mixture_posterior(seen, self.predictor.candidates, at_candidates, tempering=1.0)
+        for _, observed in self._blocks():
+            posterior = mixture_posterior(observed, self.predictor.candidates, at_candidates, tempering=1.0)
             total += float(posterior.log_evidence.sum())
         for name, Y in self.arrays.items():
             total -= self.predictor.scalings[name].log_volume(Y)
@@ -141,8 +141,8 @@ class NewRows:
     @property
     def n_empty(self) -> int:
         """The number of rows without any observed entry."""
-        seen = [observed_rows(Y, self._kept(name)) for name, Y in self.arrays.items()]
-        return int((~np.any(seen, axis=0)).sum())
+        observed = [observed_rows(Y, self._kept(name)) for name, Y in self.arrays.items()]
+        return int((~np.any(observed, axis=0)).sum())
 
     def _kept(self, name: str) -> Bool[np.ndarray, " M"]:
         return self.predictor.scalings[name].kept

@@ -85,6 +85,9 @@ class AbstractLikelihood(nn.Module, ABC):
         """Return the constrained parameters by name; empty for a likelihood without parameters."""
         return {}
 
+    def absorb_unit(self) -> None:
+        """Set the unit of the parameters to one; likelihoods without units are left as they are."""
+
     @property
     def noise(self) -> Tensor | None:
         """The variance of the noise if y is f plus normal noise; None otherwise."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
-from mvlvm.parameters import positive, raw_positive
+from mvlvm.parameters import in_unit, positive, raw_positive
 from mvlvm.row_blocks import row_blocks, row_sum
 
 
@@ -18,6 +18,7 @@ class Gaussian(AbstractLikelihood):
 
     Args:
         noise_variance: the initial value of s.
+        unit: s is learned as a multiple of it, so that steps of the optimiser are relative to the variance of the view.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -25,26 +26,34 @@ class Gaussian(AbstractLikelihood):
     real_valued: ClassVar[bool] = True
     collapses: ClassVar[bool] = True
 
-    def __init__(self, noise_variance: float) -> None:
+    def __init__(self, noise_variance: float, unit: float = 1.0) -> None:
         super().__init__()
-        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance), dtype=torch.float64))
+        self.unit = unit
+        self.raw_noise_variance = nn.Parameter(torch.tensor(raw_positive(noise_variance / unit), dtype=torch.float64))
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:
         """The noise variance s."""
-        return positive(self.raw_noise_variance)
+        return self.unit * positive(self.raw_noise_variance)
+
+    @torch.no_grad()
+    def absorb_unit(self) -> None:
+        """Set the unit to one; the noise variance stays the same."""
+        self.raw_noise_variance.copy_(in_unit(self.raw_noise_variance, self.unit))
+        self.unit = 1.0
 
     @classmethod
     def start(cls, Y: Float[Tensor, "N M"]) -> "Gaussian":
-        """Return the likelihood with an initial noise variance that is a small fraction of the variance of columns."""
+        """Return the likelihood with an initial noise variance that is a small fraction of the variance of columns.
+
+        The unit is the power of two next to this variance: exactly one for scaled views, and exact as a factor.
+        """
         mean, count = column_means(Y)
         blocks = row_blocks(*Y.shape)
         (squares,) = row_sum(blocks, lambda rows: ((Y[rows] - mean).square().nansum(dim=0),))
         variance = (squares / count).mean().item()
-        likelihood = cls(
-            defaults.INITIAL_NOISE_VARIANCE * variance if variance > 0 else defaults.INITIAL_NOISE_VARIANCE
-        )
-        return likelihood.to(Y.dtype).to(Y.device)
+        unit = 2.0 ** round(math.log2(variance)) if variance > 0 else 1.0
+        return cls(defaults.INITIAL_NOISE_VARIANCE * unit, unit).to(Y.dtype).to(Y.device)
 
     def offset(self, Y: Float[Tensor, "N M"]) -> Float[Tensor, " M"]:
         """Return the mean of each column."""

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm.evidence.elbo import latent_kl
-from mvlvm.parameters import positive, raw_positive
+from mvlvm.parameters import positive, raw_positive, raw_positive_values
 from mvlvm.shapes import Scalar
 
 
@@ -50,8 +50,7 @@ class GaussianLatent(nn.Module):
     def set_rows(self, rows: Int[Tensor, " R"], mean: Float[Tensor, "R D"], std: Float[Tensor, "R D"]) -> None:
         """Set the posterior of some rows."""
         self.mean[rows] = mean.to(self.mean)
-        std = std.double()
-        self.raw_std[rows] = (std + torch.log(-torch.expm1(-std))).to(self.mean)  # as `raw_positive`
+        self.raw_std[rows] = raw_positive_values(std.double()).to(self.mean)
 
     def subset(self, rows: Int[Tensor, " R"]) -> "GaussianLatent":
         """Return the posterior of some rows as a module of its own."""

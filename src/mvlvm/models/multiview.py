@@ -4,7 +4,7 @@ import copy
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -16,7 +16,7 @@ from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.linalg.cuda import run_concurrently
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.spectral_mixture import MIXTURES
+from mvlvm.models.spectral_mixture import MIXTURES, absorb_unit
 from mvlvm.models.state import StateSettings, ViewState
 from mvlvm.models.views import (
     AbstractView,
@@ -88,6 +88,12 @@ class MultiViewLVM(nn.Module):
     def modules_by_view(self) -> dict[str, AbstractView]:
         """View name -> its module."""
         return {view.name: view for view in self.views if isinstance(view, AbstractView)}
+
+    def absorb_units(self) -> None:
+        """Set the units of all parameters to one; the values of noise and kernels stay the same."""
+        for view in self.modules_by_view.values():
+            absorb_unit(view.mixture)
+            view.likelihood.absorb_unit()
 
     def elbo(
         self, views: Mapping[str, ModelView], generator: torch.Generator, *, n_draws: int = 1
@@ -195,4 +201,6 @@ def _build_view(name: str, plan: ViewPlan, D: int, n_points: int, generator: tor
     if not likelihood.collapses:
         return VariationalView(name, mixture, likelihood, n_points=n_points, generator=generator)
     kind = CompleteGaussianView if plan.complete else IncompleteGaussianView
-    return kind(name, mixture, Gaussian(defaults.INITIAL_NOISE_VARIANCE), n_points=n_points)
+    gaussian = cast(Gaussian, likelihood)  # the only likelihood that collapses
+    mixture.unit = gaussian.unit
+    return kind(name, mixture, gaussian, n_points=n_points)

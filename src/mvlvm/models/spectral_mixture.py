@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.parameters import correlation, positive, raw_positive
+from mvlvm.parameters import correlation, in_unit, positive, raw_positive
 from mvlvm.spectral.density import (
     BivariateMixture,
     SpectralPoints,
@@ -82,13 +82,20 @@ class AbstractMixture(nn.Module, ABC):
     there, and the features are constant along them.
 
     Args:
+        n_mixtures: number of components of the mixture, Q.
         n_components: number of latent dimensions D; all of them are used until `use` is called.
+
+    Attributes:
+        unit: the weights are learned as multiples of it, so that steps of the optimiser are relative to the variance
+            of the view.
     """
 
     used: Float[Tensor, " D"]
 
-    def __init__(self, n_components: int) -> None:
+    def __init__(self, n_mixtures: int, n_components: int) -> None:
         super().__init__()
+        self.raw_alpha = _initial_weights(n_mixtures)
+        self.unit = 1.0
         # known from the model's dimensions, so not part of a saved state
         self.register_buffer("used", torch.ones(n_components), persistent=False)
         self._uses_all = True
@@ -96,6 +103,11 @@ class AbstractMixture(nn.Module, ABC):
     def use(self, dimensions: Bool[Tensor, " D"]) -> None:
         """Set the latent dimensions that the view depends on."""
         self.used, self._uses_all = dimensions.to(self.used), bool(dimensions.all())
+
+    @property
+    def alpha(self) -> Float[Tensor, " Q"]:
+        """The weights of the mixture, whose sum is the variance of the kernel at the origin."""
+        return self.unit * positive(self.raw_alpha)
 
     @torch.no_grad()
     def keep(self, dimensions: Bool[Tensor, " D"]) -> None:
@@ -136,8 +148,7 @@ class SpectralMixture(AbstractMixture):
     """
 
     def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
-        super().__init__(n_components)
-        self.raw_alpha = _initial_weights(n_mixtures)
+        super().__init__(n_mixtures, n_components)
         self.mu1 = _initial_means(n_mixtures, n_components, generator)
         self.mu2 = _initial_means(n_mixtures, n_components, generator)
         self.raw_sigma1 = _initial_deviations(n_mixtures, n_components)
@@ -147,7 +158,7 @@ class SpectralMixture(AbstractMixture):
     def density(self) -> BivariateMixture:
         """Return the density with the current parameters."""
         return BivariateMixture(
-            alpha=positive(self.raw_alpha), mu1=self._masked(self.mu1), mu2=self._masked(self.mu2),
+            alpha=self.alpha, mu1=self._masked(self.mu1), mu2=self._masked(self.mu2),
             sigma1=self._masked(positive(self.raw_sigma1)), sigma2=self._masked(positive(self.raw_sigma2)),
             rho=correlation(self.raw_rho),
         )  # fmt: skip
@@ -172,15 +183,14 @@ class TiedSpectralMixture(AbstractMixture):
     """
 
     def __init__(self, n_mixtures: int, n_components: int, generator: torch.Generator) -> None:
-        super().__init__(n_components)
-        self.raw_alpha = _initial_weights(n_mixtures)
+        super().__init__(n_mixtures, n_components)
         self.mu = _initial_means(n_mixtures, n_components, generator)
         self.raw_sigma = _initial_deviations(n_mixtures, n_components)
 
     def density(self) -> StationaryMixture:
         """Return the density with the current parameters."""
         return StationaryMixture(
-            alpha=positive(self.raw_alpha),
+            alpha=self.alpha,
             mu=self._masked(self.mu),
             sigma=self._masked(positive(self.raw_sigma)),
         )
@@ -206,6 +216,13 @@ MIXTURES: dict[str, type[SpectralMixture] | type[TiedSpectralMixture]] = {
 def kernel_name(mixture: AbstractMixture) -> str:
     """Return the value of the parameter `kernel` that stands for this mixture."""
     return next(name for name, kind in MIXTURES.items() if type(mixture) is kind)
+
+
+@torch.no_grad()
+def absorb_unit(mixture: AbstractMixture) -> None:
+    """Set the unit of the weights to one; their values stay the same."""
+    mixture.raw_alpha.copy_(in_unit(mixture.raw_alpha, mixture.unit))
+    mixture.unit = 1.0
 
 
 def _initial_weights(n_mixtures: int) -> nn.Parameter:

@@ -76,14 +76,15 @@ class CompleteState:
         n_kept = compression.expected_n_kept()
         return cls(n_kept, True, compression.truncate(n_kept, coarse=True), compression, settings)
 
-    def refreshed(self, noise_variance: float, n_steps: int) -> "CompleteState":
+    def refreshed(self, noise_variance: float, n_steps: int, *, unit: float = 1.0) -> "CompleteState":
         """Return the state with the precision and the truncation that the current noise variance requires.
 
         Args:
             noise_variance: its current value.
             n_steps: number of training steps so far.
+            unit: about the variance of the view.
         """
-        exact, n_kept = noise_variance < FLOAT64_NOISE_THRESHOLD, self.n_kept
+        exact, n_kept = noise_variance < FLOAT64_NOISE_THRESHOLD * unit, self.n_kept
         if self.compression is not None and n_steps >= _STEPS_TO_LEARN_NOISE:
             n_kept = self.compression.updated_n_kept(n_kept, noise_variance)
         return self._with(n_kept, exact)

@@ -36,6 +36,7 @@ from mvlvm.models.weight_posterior import (
     infer_weights_complete,
     infer_weights_missing,
 )
+from mvlvm.row_blocks import row_blocks
 from mvlvm.shapes import Scalar
 
 # Rows per block: on a CPU the features of a block stay in the cache, on a GPU kernel launches must not dominate.
@@ -151,7 +152,7 @@ class ModelView:
     @property
     def n_entries(self) -> int:
         """The number of observed entries; a label counts as one."""
-        return self.module.likelihood.count_entries(self.data.entries)
+        return count_entries(self.module.likelihood, self.data)
 
     def initialised(self, settings: StateSettings) -> "ModelView":
         """Return the view with the state before training."""
@@ -167,6 +168,11 @@ class ModelView:
         """Return the posterior of the weights for one feature map, averaged over q(X)."""
         arguments = (latent, self.data, self.state)
         return self.module.infer_weights(*arguments, n_latent_draws=n_latent_draws, generator=generator)
+
+
+def count_entries(likelihood: AbstractLikelihood, data: ViewData) -> int:
+    """Return the number of observed entries of a view; a label counts as one."""
+    return sum(likelihood.count_entries(data.entries_of(block)) for block in row_blocks(*data.Y.shape))
 
 
 class CompleteGaussianView(AbstractView):
@@ -196,7 +202,7 @@ class CompleteGaussianView(AbstractView):
 
     def refresh(self, state: CompleteState, n_steps: int) -> CompleteState:
         """Choose precision and truncation by the current noise variance."""
-        return state.refreshed(self.likelihood.noise_variance.item(), n_steps)
+        return state.refreshed(self.likelihood.noise_variance.item(), n_steps, unit=self.likelihood.unit)
 
     def log_evidence(
         self, data: ViewData, state: CompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
@@ -293,10 +299,10 @@ def _collapsed_evidence(
     state: CompleteState, X: Float[Tensor, "N D"], features: FeatureMap, noise_variance: Scalar
 ) -> Scalar:
     """Compute the log evidence of a view without missing entries, in blocks of rows if F < N."""
-    target, frequencies = state.target, features.frequencies()
-    n_features = 2 * len(frequencies.amplitude)
+    target, n_features = state.target, features.n_features
     if n_features < len(X):
-        return blocked_log_evidence(target, X, frequencies, noise_variance, _block_plan(state, X, n_features))
+        plan = _block_plan(state, X, n_features)
+        return blocked_log_evidence(target, X, features.frequencies(), noise_variance, plan)
     Phi = features(X) if target.row_scale is None else features(X) * target.row_scale[:, None]
     dropped = TruncatedColumns(target.n_columns - target.Y.shape[1], target.truncated_energy)
     return log_evidence(target.Y, Phi, noise_variance, dropped)
