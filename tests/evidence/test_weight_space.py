@@ -1,4 +1,3 @@
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -45,7 +44,7 @@ def problem(name, generator, *, N=30, F=6, M=3):
 
 
 def evaluate(likelihood, Phi, Y, weights, **row_weight):
-    return weight_space_evidence(Phi, weights, partial(likelihood.expected_log_density, Y), likelihood, **row_weight)
+    return weight_space_evidence(Y, Phi, weights, likelihood, **row_weight)
 
 
 def optimise(likelihood, Phi, Y, weights, *, rate, steps):

@@ -16,8 +16,8 @@ natural-gradient step from anywhere reaches the optimum, and the bound equals th
 [eq:gaussian_elbo_estimate].
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -32,8 +32,20 @@ _MAX_CHANGE = 1.0
 _MIN_CURVATURE = 1e-10
 _ADVICE = "Lower learning_rate, or fit with dtype='float64'."
 
-# Maps means and variances of f to the expected log density of each entry.
-ExpectedLogDensity = Callable[[Float[Tensor, "N M"], Float[Tensor, "N M"]], Float[Tensor, "N M"]]
+
+@runtime_checkable
+class ExpectedDensity(Protocol):
+    """What the bound needs of a likelihood."""
+
+    def expected_log_density(
+        self, Y: Float[Tensor, "N M"], mean: Float[Tensor, "N M"], variance: Float[Tensor, "N M"]
+    ) -> Float[Tensor, "N M"]:
+        """Return E log p(y | f) over f ~ N(mean, variance)."""
+        ...
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """Return the parameters that it depends on."""
+        ...
 
 
 class ColumnWeights(NamedTuple):
@@ -102,10 +114,10 @@ def weights_kl(weights: ColumnWeights) -> Scalar:
 
 
 def weight_space_evidence(
+    Y: Float[Tensor, "N M"],
     Phi: Float[Tensor, "N F"],
     weights: ColumnWeights,
-    expected: ExpectedLogDensity,
-    likelihood: nn.Module,
+    likelihood: ExpectedDensity,
     *,
     row_weight: Float[Tensor, "N 1"] | float = 1.0,
 ) -> tuple[Scalar, LikelihoodGradients]:
@@ -114,11 +126,10 @@ def weight_space_evidence(
     This is term (a) of the bound for a likelihood without closed form [eq:gaussian_elbo_estimate].
 
     Args:
+        Y: the entries of the view; NaN is missing.
         Phi: features, float64.
         weights: the posteriors of the weights; constants of the gradient.
-        expected: the expected log densities of the entries of the view.
-        likelihood: the likelihood whose parameters `expected` uses; the bound is differentiable with respect to these
-            and to Phi.
+        likelihood: p(y | f); the bound is differentiable with respect to its parameters and to Phi.
         row_weight: the weight of each row: a sample weight, or the number of rows that it represents in a minibatch.
 
     Returns:
@@ -128,7 +139,7 @@ def weight_space_evidence(
     parameters = list(likelihood.parameters())
     with torch.enable_grad():
         moments = [values.detach().requires_grad_() for values in (mean, variance)]
-        value = (row_weight * expected(moments[0], moments[1])).sum()
+        value = (row_weight * likelihood.expected_log_density(Y, moments[0], moments[1])).sum()
         grad_mean, grad_variance, *grad_parameters = torch.autograd.grad(value, [*moments, *parameters])
     gradients = LikelihoodGradients(value.detach(), grad_mean, grad_variance)
     precomputed = (grad_mean, grad_variance, *grad_parameters)

@@ -1,6 +1,6 @@
 """Initial latents of models with shared and private dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -34,17 +34,25 @@ def private_init(
     Raises:
         ViewError: the rank of a view is less than its number of latent dimensions.
     """
-    completed = complete_views(Ys, dimensions.total)
+    completed = dict(zip(names, complete_views(Ys, dimensions.total), strict=True))
     if shared is None:
-        leading = [_leading_components(Y, name, dimensions) for Y, name in zip(completed, names, strict=True)]
-        shared = _shared_components(torch.cat(leading, dim=1), dimensions.n_shared)
-    basis = torch.linalg.qr(shared - shared.mean(dim=0)).Q
-    private = [
-        _private_components(Y - basis @ (basis.T @ Y), name, dimensions.private[name])
-        for Y, name in zip(completed, names, strict=True)
-        if name in dimensions.private
-    ]
-    return torch.cat([shared, *private], dim=1)
+        components, rank = _shared_components(completed, dimensions)
+        if rank < dimensions.n_shared:
+            raise ViewError(
+                f"n_components={dimensions.n_shared} is too large for the PCA initialisation: the leading components "
+                f"of the views have only rank {rank}. Use n_components <= {rank}, or pass an array as init."
+            )
+        shared = scale_to_unit_variance(components)
+    private = [shared]
+    for name, k in dimensions.private.items():
+        components, rank = _private_components(completed[name], shared, k)
+        if rank < k:
+            raise ViewError(
+                f"n_private={k} is too large for view '{name}': after regression on the shared dimensions its residual "
+                f"has rank {rank}. Give it at most {rank} private dimension(s), or use fewer shared ones."
+            )
+        private.append(scale_to_unit_variance(components))
+    return torch.cat(private, dim=1)
 
 
 def reduce_shared_dimensions(
@@ -57,42 +65,33 @@ def reduce_shared_dimensions(
         names: the names of the views.
         dimensions: the private dimensions, and the maximum number of shared ones.
     """
+    completed = dict(zip(names, complete_views(Ys, dimensions.total), strict=True))
     for n_shared in range(dimensions.n_shared, 1, -1):
         fewer = replace(dimensions, n_shared=n_shared)
-        try:
-            private_init(Ys, names, fewer)
-        except ViewError:
-            continue
-        return fewer
+        shared, rank = _shared_components(completed, fewer)
+        if rank == n_shared and all(
+            _private_components(completed[name], shared, k)[1] == k for name, k in dimensions.private.items()
+        ):
+            return fewer
     return replace(dimensions, n_shared=1)
 
 
-def _leading_components(Y: Float[Tensor, "N M"], name: str, dimensions: Dimensions) -> Float[Tensor, "N r"]:
-    """Return one leading component per latent dimension of the view, fewer if its rank is smaller."""
-    left, values = left_singular_vectors(Y, dimensions.n_shared + dimensions.private.get(name, 0))
-    return left[:, values > RANK_TOLERANCE * values[0]]
+def _shared_components(
+    completed: Mapping[str, Float[Tensor, "N _"]], dimensions: Dimensions
+) -> tuple[Float[Tensor, "N K"], int]:
+    """Return the leading components of the views' whitened components, and their rank."""
+    leading = []
+    for name, Y in completed.items():
+        left, values = left_singular_vectors(Y, dimensions.n_shared + dimensions.private.get(name, 0))
+        leading.append(left[:, values > RANK_TOLERANCE * values[0]])
+    left, values = left_singular_vectors(torch.cat(leading, dim=1), dimensions.n_shared)
+    return left, int((values > RANK_TOLERANCE * values[0]).sum())
 
 
-def _shared_components(leading: Float[Tensor, "N R"], n_shared: int) -> Float[Tensor, "N K"]:
-    """Return the leading components of the views' whitened components, scaled to unit variance."""
-    left, values = left_singular_vectors(leading, n_shared)
-    rank = int((values > RANK_TOLERANCE * values[0]).sum())
-    if rank < n_shared:
-        raise ViewError(
-            f"n_components={n_shared} is too large for the PCA initialisation: the leading components of the views "
-            f"have only rank {rank}. Use n_components <= {rank}, or pass an array as init."
-        )
-    return scale_to_unit_variance(left)
-
-
-def _private_components(residual: Float[Tensor, "N M"], name: str, k: int) -> Float[Tensor, "N k"]:
-    """Return the leading components of a view's residual after regression on the shared ones, at unit variance."""
-    left, values = left_singular_vectors(residual, k)
-    # views have unit norm, so the tolerance is relative to one
-    rank = int((values > RANK_TOLERANCE).sum())
-    if rank < k:
-        raise ViewError(
-            f"n_private={k} is too large for view '{name}': after regression on the shared dimensions its residual has "
-            f"rank {rank}. Give it at most {rank} private dimension(s), or use fewer shared ones."
-        )
-    return scale_to_unit_variance(left)
+def _private_components(
+    Y: Float[Tensor, "N M"], shared: Float[Tensor, "N K"], k: int
+) -> tuple[Float[Tensor, "N k"], int]:
+    """Return the leading components of a view's residual after regression on the shared ones, and their rank."""
+    basis = torch.linalg.qr(shared - shared.mean(dim=0)).Q
+    left, values = left_singular_vectors(Y - basis @ (basis.T @ Y), k)
+    return left, int((values > RANK_TOLERANCE).sum())  # views have unit norm, so the tolerance is relative to one

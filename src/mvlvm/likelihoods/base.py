@@ -23,6 +23,7 @@ class Support(Enum):
     """The set of values that an entry, or a row of one-hot entries, can take."""
 
     REAL = auto()
+    POSITIVE = auto()
     BINARY = auto()
     COUNTS = auto()
     ONE_HOT = auto()

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -401,9 +400,8 @@ class VariationalView(AbstractView):
     def _evaluate(
         self, data: ViewData, Phi: Float[Tensor, "N F"], weights: ColumnWeights
     ) -> tuple[Scalar, LikelihoodGradients]:
-        expected = partial(self.likelihood.expected_log_density, data.entries)
         row_weight = 1.0 if data.sample_weight is None else data.sample_weight.to(Phi)[:, None]
-        return weight_space_evidence(Phi, weights, expected, self.likelihood, row_weight=row_weight)
+        return weight_space_evidence(data.entries, Phi, weights, self.likelihood, row_weight=row_weight)
 
     def _initial_weights(self, Y: Float[Tensor, "N M"], Phi: Float[Tensor, "N F"]) -> ColumnWeights:
         """Return q(weights) after one full step from the best constant function of every column."""
@@ -412,6 +410,5 @@ class VariationalView(AbstractView):
         mean[-1] = offset / defaults.CONSTANT_FEATURE
         certain = column_weights(mean, torch.zeros_like(Phi.T @ Phi), torch.ones_like(offset))
         certain = certain._replace(spread=torch.zeros_like(certain.spread))
-        expected = partial(self.likelihood.expected_log_density, Y)
-        _, gradients = weight_space_evidence(Phi, certain, expected, self.likelihood)
+        _, gradients = weight_space_evidence(Y, Phi, certain, self.likelihood)
         return natural_gradient_step(certain, Phi, gradients, rate=1.0)

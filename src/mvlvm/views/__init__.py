@@ -1,12 +1,13 @@
 """Views: several measurements of the same samples."""
 
 from mvlvm.io import read
+from mvlvm.likelihoods import LIKELIHOODS as _REGISTRY
 from mvlvm.views.layout import Layout, Views
-from mvlvm.views.likelihood_inference import LIKELIHOOD_NAMES, InferredLikelihood, infer_likelihood, resolve_likelihoods
+from mvlvm.views.likelihood_inference import InferredLikelihood, infer_likelihood, resolve_likelihoods
 from mvlvm.views.scaling import Scaling, fit_scaling, fit_scalings
 from mvlvm.views.validation import as_views
 
-LIKELIHOODS = LIKELIHOOD_NAMES
+LIKELIHOODS = tuple(_REGISTRY)
 # Former names, kept for existing code.
 Guess = InferredLikelihood
 guess_likelihood = infer_likelihood

@@ -13,7 +13,7 @@ from mvlvm.errors import ViewError
 from mvlvm.io.schema import check_fields
 from mvlvm.likelihoods import LIKELIHOODS, Support
 from mvlvm.views.layout import Views
-from mvlvm.views.likelihood_inference import check_counts, check_one_hot
+from mvlvm.views.likelihood_inference import check_counts, check_one_hot, check_positive
 from mvlvm.views.scaling import distinct_values
 
 
@@ -47,6 +47,26 @@ class IdentityEncoding(Encoding):
 
     def encode(self, name: str, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
         """Return the view unchanged."""
+        return Y
+
+    def decode(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
+        """Return the view unchanged."""
+        return Y
+
+
+@dataclass(frozen=True)
+class PositiveEncoding(Encoding):
+    """Encoding of positive numbers, which are checked and used as they are.
+
+    Attributes:
+        likelihood: its name, for messages.
+    """
+
+    likelihood: str
+
+    def encode(self, name: str, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
+        """Return the view unchanged if all entries are positive."""
+        check_positive(name, Y, self.likelihood)
         return Y
 
     def decode(self, Y: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
@@ -143,6 +163,7 @@ class LabelEncoding(Encoding):
 # The keys identify encodings in saved models and must not change.
 _ENCODINGS: dict[str, type[Encoding]] = {
     "as-it-is": IdentityEncoding,
+    "positive": PositiveEncoding,
     "counts": CountEncoding,
     "binary": BinaryEncoding,
     "one-hot": OneHotEncoding,
@@ -175,6 +196,8 @@ def fit_encoding(Y: Float[np.ndarray, "N M"], likelihood: str) -> Encoding:
     match LIKELIHOODS[likelihood].support:
         case Support.REAL:
             return IdentityEncoding()
+        case Support.POSITIVE:
+            return PositiveEncoding(likelihood)
         case Support.COUNTS:
             return CountEncoding(likelihood)
         case Support.BINARY:

@@ -26,7 +26,6 @@ from mvlvm.views.labels import Label
 from mvlvm.views.layout import Views
 from mvlvm.views.scaling import distinct_values, per_view
 
-LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
 AUTO = "auto"
 
 # A column of integers holds classes if it has at most this many distinct values, with this many rows each on average.
@@ -85,7 +84,7 @@ def resolve_likelihoods(asked: Any, views: Views) -> dict[str, InferredLikelihoo
         ViewError: the entries of a view are not in the support of the requested likelihood.
     """
     names = {
-        name: check_choice(likelihood, "likelihood", (*LIKELIHOOD_NAMES, AUTO))
+        name: check_choice(likelihood, "likelihood", (*LIKELIHOODS, AUTO))
         for name, likelihood in per_view(asked, views.names, "likelihood").items()
     }
     by_name = isinstance(asked, Mapping)
@@ -258,10 +257,12 @@ def check_support(
         ViewError: an entry is not in the support, or a discrete view is constant.
         ValueError: the likelihood is unknown.
     """
-    support = LIKELIHOODS[check_choice(likelihood, "likelihood", LIKELIHOOD_NAMES)].support
+    support = LIKELIHOODS[check_choice(likelihood, "likelihood", tuple(LIKELIHOODS))].support
     if support is Support.REAL:
         return
-    if support is Support.COUNTS:
+    if support is Support.POSITIVE:
+        check_positive(name, Y, likelihood)
+    elif support is Support.COUNTS:
         check_counts(name, Y, likelihood)
     elif support is Support.BINARY:
         _check_two_values(name, distinct_values(Y), likelihood)
@@ -280,15 +281,32 @@ def check_counts(name: str, Y: Float[np.ndarray, "N M"], likelihood: str) -> Non
     """
     if all(_are_counts(Y[rows]) for rows in row_blocks(*Y.shape)):
         return
-    negative, fractional = Y < 0, ~np.isnan(Y) & (np.rint(Y) != Y)
-    for wrong, word in ((negative, "negative"), (fractional, "not integers")):
-        if wrong.any():
-            row, column = (int(position) for position in np.argwhere(wrong)[0])
-            raise ViewError(
-                f"View '{name}' must hold counts, 0, 1, 2, ..., to be {likelihood}. Got {int(wrong.sum())} entries "
-                f"that are {word}, the first, {Y[row, column]:g}, in row {row}, column {column}. Pass raw counts, or "
-                f"use likelihood '{Gaussian.name}' for measurements and for logarithms of counts."
-            )
+    expected = f"counts, 0, 1, 2, ..., to be {likelihood}"
+    remedy = f"Pass raw counts, or use likelihood '{Gaussian.name}' for measurements and for logarithms of counts."
+    _reject_entries(name, Y, Y < 0, "are negative", expected, remedy)
+    _reject_entries(name, Y, ~np.isnan(Y) & (np.rint(Y) != Y), "are not integers", expected, remedy)
+
+
+def check_positive(name: str, Y: Float[np.ndarray, "N M"], likelihood: str) -> None:
+    """Check that all entries are positive.
+
+    Raises:
+        ViewError: an entry is zero or negative.
+    """
+    remedy = f"Set entries below the detection limit to NaN or to that limit, or use likelihood '{Gaussian.name}'."
+    _reject_entries(name, Y, Y <= 0, "are not", f"positive numbers to be {likelihood}", remedy)
+
+
+def _reject_entries(
+    name: str, Y: Float[np.ndarray, "N M"], wrong: Bool[np.ndarray, "N M"], problem: str, expected: str, remedy: str
+) -> None:
+    """Raise an exception that names the first of the wrong entries, if there are any."""
+    if wrong.any():
+        row, column = (int(position) for position in np.argwhere(wrong)[0])
+        raise ViewError(
+            f"View '{name}' must hold {expected}. Got {int(wrong.sum())} entries that {problem}, the first, "
+            f"{Y[row, column]:g}, in row {row}, column {column}. {remedy}"
+        )
 
 
 def _are_counts(Y: Float[np.ndarray, "n M"]) -> bool:
