@@ -4,7 +4,7 @@ from torch import nn
 
 from mvlvm.errors import NumericalError
 from mvlvm.training.loop import TrainConfig, train
-from mvlvm.training.steps import init_train_state
+from mvlvm.training.steps import by_autograd, init_train_state
 from tests.gpu import GPU_MARKS
 from tests.training.bounds import StubBound
 
@@ -37,7 +37,7 @@ def run(bound, generator, *, graph_key, objective=None, max_iter=120):
     state = init_train_state([bound.place], generator)
     train(
         state,
-        lambda states, draws: (evaluate(draws), states),
+        by_autograd(lambda states, draws: (evaluate(draws), states), [bound.place]),
         config,
         graph_key=lambda states: graph_key(state.step),
     )

@@ -11,14 +11,15 @@ from mvlvm.errors import NumericalError
 from mvlvm.training.history import StopReason
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import TrainConfig, cosine_decay, rise_between_windows, train
-from mvlvm.training.steps import init_train_state
+from mvlvm.training.steps import ParameterVector, by_autograd, init_train_state
 from tests.training.bounds import ConcaveBound, StubBound
 
 
 def run(parameter, bound, config, generator, **callbacks):
     """Train one parameter on a bound without view states, and return the history."""
     state = init_train_state([parameter], generator)
-    assert train(state, lambda states, draws: (bound(draws), states), config, **callbacks) is state
+    objective = by_autograd(lambda states, draws: (bound(draws), states), [parameter])
+    assert train(state, objective, config, **callbacks) is state
     assert state.step == len(state.history.bound)
     return state.history
 
@@ -202,7 +203,7 @@ def test_view_states_are_passed_from_step_to_step_and_refreshed_every_fifty(gene
         return {"view": states["view"] + 1000}
 
     state = init_train_state([concave.place], generator, {"view": 0})
-    train(state, objective, config, refresh=refresh)
+    train(state, by_autograd(objective, [concave.place]), config, refresh=refresh)
     assert refreshed == [(0, 0), (1050, 50), (2100, 100)]
     assert state.view_states == {"view": 3120}
 
@@ -230,3 +231,22 @@ def test_the_rise_is_unknown_for_windows_too_short_to_average():
 
 def test_rise_of_a_noiseless_bound_is_exact():
     assert rise_between_windows([9.0] * 5 + [1.0] * 10 + [1.5] * 10, window=10) == 0.5
+
+
+def test_parameters_in_one_vector_are_updated_as_by_adam_on_each_of_them(generator):
+    values = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((3, 5), (), (17,))]
+    ours, reference = ([nn.Parameter(value.clone()) for value in values] for _ in range(2))
+    vector = ParameterVector(ours)
+    assert all(torch.equal(parameter, value) for parameter, value in zip(ours, values, strict=True))
+    adam = torch.optim.Adam([vector.vector], lr=0.1, maximize=True, fused=True)
+    expected = torch.optim.Adam(reference, lr=0.1, maximize=True)
+    for _ in range(3):
+        gradients = [torch.randn(value.shape, generator=generator, dtype=torch.float64) for value in values[:2]]
+        vector.set_gradients(dict(zip(ours[:2], gradients, strict=True)))  # none for the third
+        for parameter, gradient in zip(reference, [*gradients, torch.zeros(17).double()], strict=True):
+            parameter.grad = gradient
+        adam.step()
+        expected.step()
+    for parameter, other in zip(ours, reference, strict=True):
+        torch.testing.assert_close(parameter, other, rtol=1e-14, atol=0.0)
+        assert parameter.data_ptr() % 64 == vector.vector.data_ptr() % 64

@@ -15,7 +15,7 @@ from mvlvm.shapes import Scalar
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import init_train_state
+from mvlvm.training.steps import by_autograd, init_train_state
 
 
 class ScalarBound(NamedTuple):
@@ -54,9 +54,8 @@ def maximize(
     generator = make_generator(seed, Stream.TRAINING)
     state = init_train_state(module.parameters(), generator)
     with progress_bar(max_iter, "Training") if verbose else nullcontext() as show:
-        train(
-            state, lambda states, draws: (ScalarBound(objective(draws)), states), config, callbacks=as_callbacks(show)
-        )  # fmt: skip
+        bound = by_autograd(lambda states, draws: (ScalarBound(objective(draws)), states), module.parameters())
+        train(state, bound, config, callbacks=as_callbacks(show))
     history = state.history
     if history.stop_reason is StopReason.INTERRUPTED:
         warn_not_converged(

@@ -98,9 +98,8 @@ def _pack_run(run: Run, prefix: str, contents: _Contents) -> Header:
     state = run.state
     for name, tensor in run.model.state_dict().items():
         contents.add(f"{prefix}model.{name}", tensor)
-    for i, moments in state.optimizer.state_dict()["state"].items():
-        for name, tensor in moments.items():
-            contents.add(f"{prefix}optimizer.{i}.{name}", tensor)
+    for name, tensor in state.optimizer.state[state.parameters.vector].items():
+        contents.add(f"{prefix}optimizer.{name}", tensor)
     contents.add(f"{prefix}generator", state.generator.get_state())
     numbers = [
         _pack_view_state(part, f"{prefix}state.{i}.", contents) for i, part in enumerate(state.view_states.values())
@@ -146,11 +145,10 @@ def _unpack_run(problem: Problem, header: Mapping[str, Any], prefix: str, conten
 
 
 def _load_moments(state: TrainState, prefix: str, contents: _Contents) -> None:
-    for i, parameter in enumerate(state.parameters):
-        start = f"{prefix}{i}."
-        moments = {name: contents.get(start + name, parameter.device) for name in contents.below(start)}
-        if moments:
-            state.optimizer.state[parameter] = moments
+    vector = state.parameters.vector
+    moments = {name: contents.get(prefix + name, vector.device) for name in contents.below(prefix)}
+    if moments:
+        state.optimizer.state[vector] = moments
 
 
 def _pack_history(history: History, prefix: str, contents: _Contents) -> Header:

@@ -26,7 +26,7 @@ from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import ViewStates
+from mvlvm.training.steps import ViewStates, by_autograd
 
 # Steps of a trial, and the number of its last steps over which the bound is averaged.
 TRIAL_STEPS = 100
@@ -92,7 +92,7 @@ def run_training(
     view_weights = {name: view.weight or 1.0 for name, view in views.items()}
     term_weights = {name: term.weight for name, term in problem.terms.items()}
 
-    def objective(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
+    def bound(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
         elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
         terms = {name: term.value(model) for name, term in problem.terms.items()}
         return Objective(elbo, view_weights, options.latent_kl_weight, terms, term_weights), states
@@ -105,7 +105,7 @@ def run_training(
     )  # fmt: skip
     with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
         train(
-            run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
+            run.state, by_autograd(bound, model.parameters()), config, callbacks=[*as_callbacks(show), *callbacks],
             refresh=refresh, graph_key=graph_key, interrupts=interrupts,
         )  # fmt: skip
 

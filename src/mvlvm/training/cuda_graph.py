@@ -90,7 +90,7 @@ class RecordedSteps:
         """Return all tensors that a step changes: parameters, and moments of the optimiser."""
         state = self.eager.state
         moments = [value for moments in state.optimizer.state.values() for value in moments.values()]
-        return [parameter.detach() for parameter in state.parameters] + moments
+        return [state.parameters.vector.detach(), *moments]
 
     def _is_recorded(self, graph_key: Hashable) -> bool:
         """Record the step if what it depends on has changed; return whether there is a recording."""
@@ -116,7 +116,6 @@ class RecordedSteps:
         graph, optimizer = torch.cuda.CUDAGraph(), self.eager.state.optimizer
         rate = optimizer.param_groups[0]["lr"]
         graph.register_generator_state(generator)
-        optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
             rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
             bound = self.eager.ascend(generator)

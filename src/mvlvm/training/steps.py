@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -12,6 +13,9 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.errors import NumericalError
 from mvlvm.training.history import History
+
+# Numbers at whose multiples the parts of a vector begin.
+_ALIGNMENT = 16
 
 
 @runtime_checkable
@@ -30,8 +34,74 @@ class Bound(Protocol):
 
 # View name -> its state besides parameters; the loop passes them on without looking inside.
 ViewStates = Mapping[str, Any]
-# From the views' states and a source of draws to an estimate of the bound and the states after the step.
-Objective = Callable[[ViewStates, torch.Generator], tuple[Bound, ViewStates]]
+# Parameter -> gradient of the objective with respect to it; parameters without influence may be left out.
+Gradients = Mapping[nn.Parameter, Tensor]
+
+
+class Evaluation(NamedTuple):
+    """The objective at the current parameters, its gradients, and the views' states after the step."""
+
+    bound: Bound
+    gradients: Gradients
+    view_states: ViewStates
+
+
+# From the views' states and a source of draws to an estimate of the objective.
+Objective = Callable[[ViewStates, torch.Generator], Evaluation]
+
+
+def by_autograd(
+    bound: Callable[[ViewStates, torch.Generator], tuple[Bound, ViewStates]], parameters: Iterable[nn.Parameter]
+) -> Objective:
+    """Return the objective whose gradients autograd computes.
+
+    Args:
+        bound: from the views' states and a source of draws to the bound and the states after the step.
+        parameters: with respect to which it is differentiated.
+    """
+    learned = list(parameters)
+
+    def evaluate(view_states: ViewStates, generator: torch.Generator) -> Evaluation:
+        value, after = bound(view_states, generator)
+        gradients = torch.autograd.grad(value.value, learned, allow_unused=True)
+        found = {p: gradient for p, gradient in zip(learned, gradients, strict=True) if gradient is not None}
+        return Evaluation(value, found, after)
+
+    return evaluate
+
+
+class ParameterVector:
+    """Parameters as parts of one vector, which an optimiser updates as a whole.
+
+    The parameters keep their values and shapes, but share the memory of the vector from now on. Every part begins at a
+    multiple of 64 bytes, as tensors of their own do.
+
+    Args:
+        parameters: of one dtype, on one device.
+
+    Attributes:
+        vector: the vector, with a gradient.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        self.parameters = list(parameters)
+        sizes = [parameter.numel() for parameter in self.parameters]
+        starts = [0, *accumulate(-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes)]
+        self.vector = nn.Parameter(self.parameters[0].detach().new_zeros(starts[-1]))
+        self.vector.grad = torch.zeros_like(self.vector)
+        self._gradients = []
+        for parameter, first, size in zip(self.parameters, starts, sizes, strict=False):
+            part = self.vector.detach()[first : first + size].view(parameter.shape).copy_(parameter.detach())
+            parameter.data = part
+            self._gradients.append(self.vector.grad[first : first + size].view(parameter.shape))
+
+    def set_gradients(self, gradients: Gradients) -> None:
+        """Set the gradient of the vector; it is zero for parameters without influence."""
+        for parameter, part in zip(self.parameters, self._gradients, strict=True):
+            if parameter in gradients:
+                part.copy_(gradients[parameter])
+            else:
+                part.zero_()
 
 
 @dataclass
@@ -53,7 +123,7 @@ class TrainState:
 
     Attributes:
         parameters: the parameters to learn.
-        optimizer: Adam, with its moments.
+        optimizer: Adam of their vector, with its moments.
         generator: source of all draws, on the device of the parameters.
         view_states: the views' states that are not parameters.
         step: number of steps taken.
@@ -62,7 +132,7 @@ class TrainState:
         history: of the bound.
     """
 
-    parameters: list[nn.Parameter]
+    parameters: ParameterVector
     optimizer: torch.optim.Optimizer
     generator: torch.Generator
     view_states: ViewStates = field(default_factory=dict)
@@ -96,11 +166,13 @@ def init_train_state(
         view_states: the views' initial states.
         betas: of Adam; its learning rate is set in every step.
     """
-    learned = list(parameters)
-    on_gpu = learned[0].is_cuda
+    learned = ParameterVector(parameters)
+    on_gpu = learned.vector.is_cuda
     # a GPU reads the rate from its own memory, where a recorded step can change it
-    rate = torch.tensor(0.0, device=learned[0].device) if on_gpu else 0.0
-    optimizer = torch.optim.Adam(learned, lr=rate, betas=betas, fused=True, capturable=on_gpu)
+    rate = torch.tensor(0.0, device=learned.vector.device) if on_gpu else 0.0
+    optimizer = torch.optim.Adam(
+        [learned.vector], lr=rate, betas=betas, maximize=True, fused=True, capturable=on_gpu
+    )  # fmt: skip
     return TrainState(learned, optimizer, generator, view_states or {})
 
 
@@ -147,11 +219,11 @@ class EagerSteps:
     def ascend(self, generator: torch.Generator) -> Bound:
         """Estimate the bound with draws of a generator, and update parameters and view states."""
         state = self.state
-        state.optimizer.zero_grad(set_to_none=True)
-        bound, state.view_states = self.objective(state.view_states, generator)
-        (-bound.value).backward()
+        evaluation = self.objective(state.view_states, generator)
+        state.view_states = evaluation.view_states
+        state.parameters.set_gradients(evaluation.gradients)
         state.optimizer.step()
-        return bound
+        return evaluation.bound
 
 
 def _finite(bound: float, step: int) -> float:
