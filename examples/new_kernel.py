@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from mvlvm import NGMVLVM, datasets
-from mvlvm.models.spectral_mixture import MIXTURES, AbstractMixture, FeatureMap
+from mvlvm.models.spectral_mixture import MIXTURES, AbstractMixture, FeatureMap, frequencies_by_autograd
 from mvlvm.parameters import positive
 from mvlvm.spectral import StationaryMixture
 from mvlvm.spectral.density import stationary_sample
@@ -28,6 +28,8 @@ class RBF(AbstractMixture):
     def feature_map(self, draws):
         density = self.density()
         return FeatureMap(stationary_sample(density, draws[0]), density.alpha)
+
+    frequencies = frequencies_by_autograd
 
 
 MIXTURES["rbf"] = RBF

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -201,15 +201,15 @@ def train_with(
         model.zero_grad()
         elbo, states = model.elbo(views, generator, n_draws=schedule.n_draws)
         views = with_states(views, states)
-        bound = elbo.value
+        bound = cast(Tensor, elbo.value)
         (-bound).backward()
         stepper.step(cosine_decay(max(0.0, (n - cool_from) / (steps - cool_from))))
         bounds.append(bound.item() / n_entries)
     with torch.no_grad():
         whole = final_views({name: view.released() for name, view in views.items()}, StateSettings(torch.float32))
-        value = model.elbo(whole, make_generator(seed, Stream.BOUND), n_draws=defaults.MAX_DRAWS_BOUND)[0].value
+        value = float(model.elbo(whole, make_generator(seed, Stream.BOUND), n_draws=defaults.MAX_DRAWS_BOUND)[0].value)
     return {
-        "bound": value.item() / n_entries,
+        "bound": value / n_entries,
         "quality": task.quality(model.latent.mean.detach().double().numpy()),
         "steps": steps,
         "init": run.init,

@@ -1,19 +1,28 @@
 """Transformations from unconstrained `raw_` parameters to the constrained quantities in the equations."""
 
 import math
+from collections.abc import Mapping
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+# Parameter -> gradient of a scalar with respect to it; parameters without influence may be left out.
+Gradients = Mapping[nn.Parameter, Tensor]
+
 # In float32 tanh reaches 1, where d sqrt(1 - rho^2) / d rho is infinite. The limit keeps gradients finite.
-_MAX_CORRELATION = 1 - 1e-6
+MAX_CORRELATION = 1 - 1e-6
 
 
 def positive(raw: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Map real numbers to positive numbers, log(1 + exp(raw)), in the same shape."""
     return softplus(raw)
+
+
+def positive_vjp(raw: Float[Tensor, "*shape"], gradient: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Return the gradient with respect to raw values from that with respect to `positive` of them."""
+    return gradient * torch.sigmoid(raw)
 
 
 def raw_positive(value: float) -> float:
@@ -35,4 +44,4 @@ def in_unit(raw: Float[Tensor, "*shape"], unit: float) -> Float[Tensor, "*shape"
 
 def correlation(raw: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Map real numbers to correlations in (-1, 1), in the same shape."""
-    return _MAX_CORRELATION * torch.tanh(raw)
+    return MAX_CORRELATION * torch.tanh(raw)

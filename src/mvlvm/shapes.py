@@ -14,3 +14,5 @@ from jaxtyping import Float
 from torch import Tensor
 
 Scalar = Float[Tensor, ""]
+# A scalar that need not be differentiated; on a CPU a number takes less time than a tensor.
+Number = Scalar | float

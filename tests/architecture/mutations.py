@@ -67,8 +67,8 @@ MUTATIONS = (
     Mutation(
         "Adam: default betas of torch",
         "training/steps.py",
-        "betas=betas, fused",
-        "betas=(0.9, 0.999), fused",
+        "Adam(learned.vector, betas)",
+        "Adam(learned.vector, (0.9, 0.999))",
         ("tests/training/test_loop.py::test_adam_has_the_documented_betas",),
     ),
     Mutation(
@@ -151,7 +151,7 @@ MUTATIONS = (
     Mutation(
         "float64 at small noise: never",
         "models/state.py",
-        "noise_variance < FLOAT64_NOISE_THRESHOLD",
+        "noise_variance < noise_threshold(self.target.Y.device) * unit",
         "False",
         (
             "tests/evidence/test_collapsed_blocked.py::test_float32_fit_matches_the_bound_of_a_float64_fit_at_small_noise",
@@ -173,7 +173,7 @@ MUTATIONS = (
     ),
     Mutation(
         "conditioning: means of the latents",
-        "models/views.py",
+        "models/gaussian_views.py",
         "latent.sample(generator)) for _ in",
         "latent.mean) for _ in",
         ("tests/estimators/test_fit.py::test_weights_are_averaged_over_draws_of_the_latents",),

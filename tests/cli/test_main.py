@@ -41,7 +41,7 @@ def test_interrupt_ends_the_demo_and_not_only_its_first_fit(tmp_path, monkeypatc
     fits = []
     original = experiment._fit
     monkeypatch.setattr(experiment, "_fit", lambda *args: fits.append(1) or original(*args))
-    monkeypatch.setattr(MultiViewLVM, "elbo", _interrupted_in_training(MultiViewLVM.elbo))
+    monkeypatch.setattr(MultiViewLVM, "elbo_gradients", _interrupted_in_training(MultiViewLVM.elbo_gradients))
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--quiet"])
     assert result.exit_code == 130
     assert "interrupted" in result.output

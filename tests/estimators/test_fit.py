@@ -177,8 +177,8 @@ def test_an_interrupted_fit_warns_and_keeps_a_usable_model(small_curve, monkeypa
             raise KeyboardInterrupt
         return original(*args, **kwargs)
 
-    original = mvlvm.models.multiview.MultiViewLVM.elbo
-    monkeypatch.setattr(mvlvm.models.multiview.MultiViewLVM, "elbo", interrupted)
+    original = mvlvm.models.multiview.MultiViewLVM.elbo_gradients
+    monkeypatch.setattr(mvlvm.models.multiview.MultiViewLVM, "elbo_gradients", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted after 12 of 500 steps"):
         est = NGMVLVM(max_iter=500, n_points=5).fit(small_curve.views)
     assert est.n_iter_ == 12
@@ -188,14 +188,14 @@ def test_an_interrupted_fit_warns_and_keeps_a_usable_model(small_curve, monkeypa
 @pytest.mark.parametrize("step", [1, 7, 12])
 @pytest.mark.usefixtures("default_interrupt_handler")
 def test_ctrl_c_ends_the_fit_after_the_current_step(small_curve, monkeypatch, step):
-    calls, original = itertools.count(1), MultiViewLVM.elbo
+    calls, original = itertools.count(1), MultiViewLVM.elbo_gradients
 
     def interrupted(*args, **kwargs):
         if next(calls) == step:
             signal.raise_signal(signal.SIGINT)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(MultiViewLVM, "elbo", interrupted)
+    monkeypatch.setattr(MultiViewLVM, "elbo_gradients", interrupted)
     with pytest.warns(ConvergenceWarning, match=f"interrupted after {step} of 500 steps"):
         est = NGMVLVM(max_iter=500, n_points=5).fit(small_curve.views)
     assert {len(column) for column in est.history_.values()} == {step}
@@ -245,7 +245,7 @@ def test_a_failure_to_place_rows_of_weight_zero_keeps_the_model(small_curve, mon
 def test_a_model_that_diverges_in_the_last_step_is_an_error(small_curve, monkeypatch):
     def diverge(state, *_, **__):
         with torch.no_grad():
-            state.parameters[0][0] = torch.nan
+            state.parameters.vector[0] = torch.nan
         return state
 
     monkeypatch.setattr(train, "train", diverge)

@@ -143,8 +143,8 @@ def test_an_interrupt_ends_the_trials_and_keeps_the_best_so_far(clusters, monkey
             raise KeyboardInterrupt
         return original(*args, **kwargs)
 
-    original = MultiViewLVM.elbo
-    monkeypatch.setattr(MultiViewLVM, "elbo", interrupted)
+    original = MultiViewLVM.elbo_gradients
+    monkeypatch.setattr(MultiViewLVM, "elbo_gradients", interrupted)
     with pytest.warns(ConvergenceWarning, match=r"interrupted after \d of 5 steps"):
         est = NGMVLVM(init="auto", **QUICK).fit(clusters)
     assert next(calls) == 8, "no step follows the interrupt"

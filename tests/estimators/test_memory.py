@@ -122,7 +122,7 @@ def test_estimate_increases_with_every_size():
     assert NGMVLVM(n_points=500).estimate_memory({"a": Y}).total > least
     assert NGMVLVM(n_mixtures={"a": 9}).estimate_memory({"a": Y}).total > least
     assert NGMVLVM(likelihood="poisson").estimate_memory({"a": Y}).total > least
-    assert NGMVLVM(n_points=500, memory_budget=1e6).estimate_memory({"a": Y}).total == pytest.approx(least, rel=0.1)
+    assert NGMVLVM(n_points=500, memory_budget=1e6).estimate_memory({"a": Y}).total <= least  # not 60 MB more
 
 
 @pytest.mark.parametrize(("verbose", "printed"), [(1, False), (2, True)])

@@ -5,7 +5,9 @@ import torch
 from mvlvm import NGMVLVM, defaults
 from mvlvm.errors import NumericalError
 from mvlvm.evidence.collapsed import log_evidence
-from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, BlockPlan, Target, blocked_log_evidence
+from mvlvm.evidence.collapsed_blocked import blocked_log_evidence, noise_threshold
+from mvlvm.evidence.feature_space import BlockPlan, Target
+from mvlvm.linalg.cpu_arithmetic import choose_arithmetic
 from mvlvm.spectral.features import Frequencies
 from tests import oracles
 from tests.mixtures import normal
@@ -108,12 +110,35 @@ def test_exact_evidence_is_accurate_at_small_noise_with_float32_features(noise, 
     assert value.item() == pytest.approx(expected, rel=1e-6, abs=10 * residual)
 
 
-def test_fast_evidence_is_accurate_to_1e_6_at_the_noise_threshold(generator):
-    problem = Problem(generator, dtype=torch.float32, noise=FLOAT64_NOISE_THRESHOLD, n=5000)
+@pytest.mark.parametrize("products", ["torch", "auto"])
+@pytest.mark.parametrize("noise", [0.2, 0.05, 0.012, 0.005])
+def test_error_of_float32_products_is_their_rounding_divided_by_the_noise(noise, products, generator):
+    problem = Problem(generator, dtype=torch.float32, noise=noise, n=5000)
     with torch.no_grad():
-        problem.Y = problem.features().double() @ normal((2 * K, M), generator) + 0.2 * normal((5000, M), generator)
-        fast, exact = (ours(problem, BlockPlan(1000, exact=exact)).item() for exact in (False, True))
-    assert fast == pytest.approx(exact, rel=1e-6)
+        problem.Y = problem.features().double() @ normal((2 * K, M), generator) + noise**0.5 * normal(
+            (5000, M), generator
+        )
+    plans = [BlockPlan(1000, exact=exact, arithmetic=choose_arithmetic(products)) for exact in (False, True)]
+    fast, exact = (ours(problem, plan) for plan in plans)
+    # C, L^-1 and H are rounded to 6e-8 of themselves, so |H|^2 < |Y|^2 to 6 times that, which is divided by 2 s
+    assert fast.item() == pytest.approx(exact.item(), abs=3 * 6e-8 * problem.target().energy / noise)
+
+
+@pytest.mark.parametrize("products", ["torch", "auto"])
+@pytest.mark.parametrize("noise", [0.2, 0.05, 0.012, 0.005])
+def test_error_of_float32_gradients_is_small(noise, products, generator):
+    problem = Problem(generator, dtype=torch.float32, noise=noise, n=2000)
+    with torch.no_grad():  # not from these features, so that the gradient is not near zero
+        problem.Y = torch.sin(problem.X.double() @ normal((D, M), generator)) + 0.1 * normal((2000, M), generator)
+    plans = [BlockPlan(1000, exact=exact, arithmetic=choose_arithmetic(products)) for exact in (False, True)]
+    fast, exact = (torch.autograd.grad(ours(problem, plan), problem.inputs) for plan in plans)
+    for gradient, right in zip(fast, exact, strict=True):
+        assert (gradient - right).norm() <= 1e-4 / noise * right.norm()
+
+
+def test_training_computes_in_float64_below_the_noise_threshold():
+    assert noise_threshold(torch.device("cpu")) == 0.005
+    assert noise_threshold(torch.device("cuda")) == 0.05
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -3,8 +3,8 @@
 import torch
 
 from mvlvm.models.data import ViewData
+from mvlvm.models.gaussian_views import CompleteGaussianView, IncompleteGaussianView
 from mvlvm.models.state import StateSettings
-from mvlvm.models.views import CompleteGaussianView, IncompleteGaussianView
 
 
 def suited(view, data):

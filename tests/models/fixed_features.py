@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap
+from mvlvm.models.spectral_mixture import AbstractMixture, FeatureMap, frequencies_by_autograd
 from tests.mixtures import draw_points, random_mixture
 from tests.models.model_views import gaussian_view
 
@@ -32,6 +32,8 @@ class FixedMixture(AbstractMixture):
 
     def feature_map(self, draws):
         return self.map
+
+    frequencies = frequencies_by_autograd
 
 
 def fixed_view(generator, *, name="view", D=2, n_points=4, noise_variance=0.3, complete=True):

@@ -2,9 +2,10 @@
 
 from mvlvm.likelihoods import Gaussian
 from mvlvm.models.data import ViewData
+from mvlvm.models.gaussian_views import CompleteGaussianView, IncompleteGaussianView
 from mvlvm.models.multiview import init_states
 from mvlvm.models.state import StateSettings
-from mvlvm.models.views import CompleteGaussianView, IncompleteGaussianView, ModelView
+from mvlvm.models.views import ModelView
 
 
 def gaussian_view(name, mixture, *, n_points, noise_variance=0.1, complete=True):

@@ -4,7 +4,8 @@ import torch
 
 from mvlvm import NGMVLVM, defaults
 from mvlvm.evidence.collapsed import TruncatedColumns, log_evidence
-from mvlvm.evidence.collapsed_blocked import BlockPlan, Target, blocked_log_evidence
+from mvlvm.evidence.collapsed_blocked import blocked_log_evidence
+from mvlvm.evidence.feature_space import BlockPlan, Target
 from mvlvm.models import compression as compression_module
 from mvlvm.models.compression import Compression, principal_directions, squared_norm
 from mvlvm.spectral.features import Frequencies

@@ -23,7 +23,8 @@ from mvlvm.models.diagnostics import (
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model, states_of
 from mvlvm.models.spectral_mixture import SpectralMixture
-from mvlvm.models.views import ModelView, VariationalView
+from mvlvm.models.variational_view import VariationalView
+from mvlvm.models.views import ModelView
 from tests.mixtures import normal
 from tests.models.fixed_features import fixed_view
 from tests.models.model_views import gaussian_view, model_views

@@ -11,7 +11,7 @@ from mvlvm.likelihoods import Bernoulli, Categorical, NegativeBinomial, Poisson,
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
 from mvlvm.models.spectral_mixture import SpectralMixture, TiedSpectralMixture
-from mvlvm.models.views import VariationalView
+from mvlvm.models.variational_view import VariationalView
 from tests.mixtures import normal
 from tests.models.evidence import evaluate, infer_weights, initial_state, log_evidence
 from tests.models.fixed_features import fixed_view

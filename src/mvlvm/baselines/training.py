@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from mvlvm.baselines.base import warn_not_converged
 from mvlvm.randomness import Stream, make_generator
-from mvlvm.shapes import Scalar
+from mvlvm.shapes import Number, Scalar
 from mvlvm.training.history import StopReason
 from mvlvm.training.loop import TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
@@ -21,9 +21,9 @@ from mvlvm.training.steps import by_autograd, init_train_state
 class ScalarBound(NamedTuple):
     """An objective that is a single term."""
 
-    value: Scalar
+    value: Number
 
-    def parts(self) -> dict[str, Tensor]:
+    def parts(self) -> dict[str, Number]:
         """Return an empty dict: the objective is not decomposed."""
         return {}
 

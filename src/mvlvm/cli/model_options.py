@@ -60,6 +60,7 @@ MODEL_OPTIONS = {
         ModelOption("compress", float, "auto", TRAINING,
                     "Energy that complete views may lose in training, as a share of the noise's; auto or none."),
         ModelOption("memory_budget", float, None, TRAINING, "Bytes that the features of a view may take."),
+        ModelOption("matmul_backend", str, "auto", TRAINING, "Float32 products on a CPU: auto, torch or onednn."),
         ModelOption("device", str, "auto", TRAINING, "auto, cpu or cuda."),
         ModelOption("dtype", str, "auto", TRAINING, "auto, float32 or float64."),
         ModelOption("random_state", int, 0, TRAINING, "Seed: the same seed gives the same result."),

@@ -79,6 +79,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
     scale_: dict[str, str | None]
     noise_variance_: dict[str, float]
     init_: str
+    matmul_backend_: str
     history_: Mapping[str, np.ndarray]
     n_iter_: int
     stop_reason_: str
@@ -156,7 +157,9 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         predictor = condition(model, scalings, trained.views, seed=seed, n_draws=options.n_draws_predict)
         if weight is not None:
             place_zero_weight_rows(predictor, retained.zero_weight_rows, weight, interrupts)
-        record = record_fit(predictor, trained, memory_budget=options.memory_budget)
+        record = record_fit(
+            predictor, trained, memory_budget=options.memory_budget, matmul_backend=options.arithmetic.products
+        )
         views = fitted_views(model, retained.encodings, scalings)
         fitted = FittedModel(model, views, retained.layout, trained.dimensions, predictor)
         seconds = {

@@ -17,7 +17,7 @@ from mvlvm.estimators.fit_state import FitState, Run, initial_states
 from mvlvm.estimators.problem import Problem
 from mvlvm.models.multiview import Dimensions
 from mvlvm.training.history import History, StopReason
-from mvlvm.training.steps import Schedule, TrainState, init_train_state
+from mvlvm.training.steps import Schedule, init_train_state
 
 Header = dict[str, Any]
 Arrays = dict[str, np.ndarray]
@@ -98,8 +98,8 @@ def _pack_run(run: Run, prefix: str, contents: _Contents) -> Header:
     state = run.state
     for name, tensor in run.model.state_dict().items():
         contents.add(f"{prefix}model.{name}", tensor)
-    for name, tensor in state.optimizer.state[state.parameters.vector].items():
-        contents.add(f"{prefix}optimizer.{name}", tensor)
+    contents.add(f"{prefix}optimizer.mean", state.optimizer.mean)
+    contents.add(f"{prefix}optimizer.square", state.optimizer.square)
     contents.add(f"{prefix}generator", state.generator.get_state())
     numbers = [
         _pack_view_state(part, f"{prefix}state.{i}.", contents) for i, part in enumerate(state.view_states.values())
@@ -140,15 +140,9 @@ def _unpack_run(problem: Problem, header: Mapping[str, Any], prefix: str, conten
     state = init_train_state(model.parameters(), generator, states)
     state.step, state.seconds, state.schedule = header["step"], header["seconds"], Schedule(**header["schedule"])
     state.history = _unpack_history(header["history"], f"{prefix}history.", contents.arrays)
-    _load_moments(state, f"{prefix}optimizer.", contents)
+    state.optimizer.mean.copy_(contents.get(f"{prefix}optimizer.mean", device))
+    state.optimizer.square.copy_(contents.get(f"{prefix}optimizer.square", device))
     return Run(header["init"], dimensions, model, state)
-
-
-def _load_moments(state: TrainState, prefix: str, contents: _Contents) -> None:
-    vector = state.parameters.vector
-    moments = {name: contents.get(prefix + name, vector.device) for name in contents.below(prefix)}
-    if moments:
-        state.optimizer.state[vector] = moments
 
 
 def _pack_history(history: History, prefix: str, contents: _Contents) -> Header:

@@ -156,6 +156,7 @@ class FitRecord:
         history: column name -> one value per training step.
         stop_reason: why training ended.
         init: name of the initialisation.
+        matmul_backend: implementation of float32 products on a CPU.
         elbo: the bound in nats, averaged over draws.
         explained: the explained variance.
         relevance: views x latent dimensions; rows sum to one.
@@ -165,6 +166,7 @@ class FitRecord:
     history: Mapping[str, Float[np.ndarray, " T"]]
     stop_reason: str
     init: str
+    matmul_backend: str
     elbo: Lazy[float]
     explained: Lazy[VarianceShares]
     relevance: Lazy[Float[np.ndarray, "V D"]]
@@ -180,18 +182,19 @@ class FitRecord:
         return {**vars(self), "data": None}
 
 
-def record_fit(predictor: Predictor, trained: Trained, *, memory_budget: float) -> FitRecord:
+def record_fit(predictor: Predictor, trained: Trained, *, memory_budget: float, matmul_backend: str) -> FitRecord:
     """Return the record of a fit; what needs the data is computed on first use.
 
     Args:
         predictor: the trained model, conditioned on the training rows.
         trained: the result of training.
         memory_budget: bytes that features may take.
+        matmul_backend: implementation of float32 products on a CPU.
     """
     model, views, functions = trained.model, trained.views, predictor.lazy_parts["weights"]
     data = {name: view.data for name, view in views.items()}
     return FitRecord(
-        trained.history.as_arrays(), str(trained.history.stop_reason), trained.init,
+        trained.history.as_arrays(), str(trained.history.stop_reason), trained.init, matmul_backend,
         elbo=Lazy(partial(reported_bound, model, views, predictor.seed, memory_budget=memory_budget)),
         explained=Lazy(partial(variance_shares, model.latent, data), functions),
         relevance=Lazy(partial(relevance_table, model.latent), functions),
@@ -272,6 +275,7 @@ def fitted_attributes(fitted: FittedModel, record: FitRecord) -> dict[str, Any]:
             if "noise_variance" in values
         },
         "init_": record.init,
+        "matmul_backend_": record.matmul_backend,
         "history_": record.history,
         "n_iter_": len(record.history["objective"]),
         "stop_reason_": record.stop_reason,

@@ -10,7 +10,7 @@ import pandas as pd
 from mvlvm.estimators.options import FitOptions, check_fit_options
 from mvlvm.inference.tempering import MAX_FOLD_ROWS
 from mvlvm.likelihoods.gaussian import Gaussian
-from mvlvm.models.views import NUMBERS_PER_FEATURE
+from mvlvm.models.gaussian_views import NUMBERS_PER_FEATURE
 from mvlvm.row_blocks import NUMBERS_PER_BLOCK
 from mvlvm.views.interop import is_anndata, is_mudata, is_sparse
 from mvlvm.views.layout import unpack
@@ -20,7 +20,7 @@ from mvlvm.views.scaling import per_view
 _FLOAT64 = np.dtype(np.float64)
 _GB = 1e9
 # torch, its threads and the smallest fit.
-_BASELINE = 0.12e9
+_BASELINE = 0.02e9
 # Arrays of the size of a block of rows that are in memory at the same time.
 _ARRAYS_PER_BLOCK = 5
 # Matrices of as many rows as the tempering of predictions is learned from.

@@ -32,6 +32,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         view_weights: weight of every view's evidence; per view.
         compress: how far training may compress complete Gaussian views.
         memory_budget: bytes that the features of one view may take in training.
+        matmul_backend: implementation of float32 matrix products on a CPU: "auto", "torch" or "onednn".
         device: "auto", "cpu" or "cuda".
         dtype: "auto" or "float64".
         random_state: seed.
@@ -70,6 +71,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         view_weights: Mapping[str, float] | None = None,
         compress: str | float | None = "auto",
         memory_budget: float | None = None,
+        matmul_backend: str = "auto",
         device: str = "auto",
         dtype: str = "auto",
         random_state: RandomStateLike = None,
@@ -92,6 +94,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         self.view_weights = view_weights
         self.compress = compress
         self.memory_budget = memory_budget
+        self.matmul_backend = matmul_backend
         self.device = device
         self.dtype = dtype
         self.random_state = random_state

@@ -13,6 +13,7 @@ from mvlvm.checks import check_choice, check_integer, check_number, check_probab
 from mvlvm.errors import ViewError
 from mvlvm.init.pca import numerical_rank
 from mvlvm.init.private import reduce_shared_dimensions
+from mvlvm.linalg.cpu_arithmetic import PRODUCTS, Arithmetic, choose_arithmetic
 from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
 from mvlvm.models.spectral_mixture import MIXTURES, STATIONARY
@@ -45,6 +46,7 @@ class FitOptions:
         n_components: number of shared latent dimensions to begin with.
         prune: whether dimensions that no view uses are removed.
         n_private: view name -> number of private dimensions, as given; `resolve_dimensions` validates it.
+        arithmetic: implementation of float32 products and functions on a CPU.
         init: initialisation as given; `initial_latents` validates it.
         compress: energy that views may lose in training, as a share of the noise's; None for no compression.
         random_state: seed of the fit, as given.
@@ -66,6 +68,7 @@ class FitOptions:
     n_draws_predict: int
     compress: float | None
     memory_budget: float
+    arithmetic: Arithmetic
     device: torch.device
     dtype: torch.dtype
     random_state: RandomStateLike
@@ -98,6 +101,7 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         n_draws_predict=check_integer(parameters["n_draws_predict"], "n_draws_predict", at_least=1),
         compress=_check_compress(parameters["compress"]),
         memory_budget=_check_memory_budget(parameters["memory_budget"]),
+        arithmetic=_check_arithmetic(parameters),
         device=check_device(parameters["device"]),
         dtype=check_dtype(parameters["dtype"]),
         random_state=parameters["random_state"],
@@ -179,6 +183,12 @@ def _check_compress(value: Any) -> float | None:
 
 def _check_memory_budget(value: Any) -> float:
     return defaults.MEMORY_BUDGET if value is None else check_number(value, "memory_budget", positive=True)
+
+
+def _check_arithmetic(parameters: Mapping[str, Any]) -> Arithmetic:
+    """Return the implementation of products on a CPU; a GPU always uses torch."""
+    products = check_choice(parameters["matmul_backend"], "matmul_backend", PRODUCTS)
+    return Arithmetic() if check_device(parameters["device"]).type == "cuda" else choose_arithmetic(products)
 
 
 def _switch_to_integer(value: Any) -> Any:

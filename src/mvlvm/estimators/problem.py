@@ -72,7 +72,8 @@ class Problem:
 
     def settings(self) -> StateSettings:
         """Return how the states of views are made before training."""
-        return StateSettings(self.options.dtype, self.options.compress, self.options.memory_budget)
+        options = self.options
+        return StateSettings(options.dtype, options.compress, options.memory_budget, options.arithmetic)
 
     @cached_property
     def n_entries(self) -> int:

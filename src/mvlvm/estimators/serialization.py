@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from mvlvm.inference.view_function import ViewFunction
 from mvlvm.io.schema import check_type
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
+from mvlvm.linalg.cpu_arithmetic import TORCH
 from mvlvm.models.data import ViewData
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
@@ -98,6 +99,7 @@ class EstimatorHeader(TypedDict):
     explained_variance: dict[str, float]
     history: list[str]
     data: bool
+    matmul_backend: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         "explained_variance": dict(explained.total),
         "history": list(saved.record.history),
         "data": data,
+        "matmul_backend": saved.record.matmul_backend,
     }
     return header, arrays
 
@@ -196,6 +199,7 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         history={name: arrays[f"history.{name}"] for name in header["history"]},
         stop_reason=header["stop_reason"],
         init=header["init"],
+        matmul_backend=header.get("matmul_backend", TORCH),
         elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),

@@ -19,14 +19,21 @@ from mvlvm.evidence.elbo import Objective
 from mvlvm.inference.view_function import ViewFunction
 from mvlvm.models.diagnostics import ExpectedView, keep_dimensions, used_dimensions
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, graph_key, refreshed_states, with_states
+from mvlvm.models.multiview import (
+    Dimensions,
+    MultiViewLVM,
+    graph_key,
+    refreshed_states,
+    total_gradients,
+    with_states,
+)
 from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import ViewStates, by_autograd
+from mvlvm.training.steps import Evaluation, ViewStates, gradients_by_autograd
 
 # Steps of a trial, and the number of its last steps over which the bound is averaged.
 TRIAL_STEPS = 100
@@ -92,10 +99,16 @@ def run_training(
     view_weights = {name: view.weight or 1.0 for name, view in views.items()}
     term_weights = {name: term.weight for name, term in problem.terms.items()}
 
-    def bound(states: ViewStates, generator: torch.Generator) -> tuple[Objective, ViewStates]:
-        elbo, states = model.elbo(with_states(views, states), generator, n_draws=options.n_draws)
+    def objective(states: ViewStates, generator: torch.Generator) -> Evaluation:
+        elbo, gradients, states = model.elbo_gradients(
+            with_states(views, states), generator, view_weights=view_weights,
+            latent_kl_weight=options.latent_kl_weight, n_draws=options.n_draws,
+        )  # fmt: skip
         terms = {name: term.value(model) for name, term in problem.terms.items()}
-        return Objective(elbo, view_weights, options.latent_kl_weight, terms, term_weights), states
+        total = Objective(elbo, view_weights, options.latent_kl_weight, terms, term_weights)
+        for name, term in terms.items():
+            gradients = total_gradients(gradients, gradients_by_autograd(term, model.parameters()), term_weights[name])
+        return Evaluation(total, gradients, states)
 
     def refresh(states: ViewStates, n_steps: int) -> ViewStates:
         return refreshed_states(with_states(views, states), n_steps)
@@ -105,7 +118,7 @@ def run_training(
     )  # fmt: skip
     with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
         train(
-            run.state, by_autograd(bound, model.parameters()), config, callbacks=[*as_callbacks(show), *callbacks],
+            run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
             refresh=refresh, graph_key=graph_key, interrupts=interrupts,
         )  # fmt: skip
 

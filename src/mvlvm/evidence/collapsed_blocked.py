@@ -1,40 +1,41 @@
 r"""The log evidence of a view as a function of its latents, one block of rows at a time, with its analytic gradient.
 
 This is the log evidence of `evidence/collapsed.py` [eq:gaussian_elbo_estimate] for F < N, without holding the features
-of all rows in memory. With A = Phi' Phi + s I = LL', C = Phi' Y, H = L^-1 C and B = L'^-1 H = A^-1 C,
-
-    log N(Y | 0, K) = -1/2 [ M (log|A| + (N - F) log s) + (|Y|^2 - |H|^2) / s + N M log 2 pi ]
-
-    d/dPhi = R B' - M Phi A^-1                              with s R = Y - Phi B
-    d/ds   = 1/2 [ |R|^2 - M ((N - F) / s + tr A^-1) ]      with s^2 |R|^2 = |Y|^2 - |H|^2 - s |B|^2
-
-A, C and the gradients with respect to the frequencies are sums over rows, and the gradient with respect to the latent
-of a row depends on that row only. The computation is therefore two passes over the blocks, with the F x F matrices
-factored in between. Y may have been rotated and truncated (`models/state.py`): M and |Y|^2 are still those of the
-whole view, and truncated columns have C = 0, which can only increase their (|Y|^2 - |H|^2) / s and thus lower the
-evidence.
+of all rows in memory. A = Phi' Phi + s I, C = Phi' Y and the gradients with respect to the frequencies are sums over
+rows, and the gradient with respect to the latent of a row depends on that row only (`evidence/feature_space.py`). The
+computation is therefore two passes over the blocks, with the F x F matrices factored in between.
 
 **Precision.** The condition number of A is about N / s, and rounding errors are divided by s. Unless s is small
-(`FLOAT64_NOISE_THRESHOLD`), A and C are computed in the precision of the features within a block of rows and summed
-over blocks in float64, and the gradient with respect to Phi is computed in the precision of the features as
+(`noise_threshold`), A and C are computed in the precision of the features within a block of rows and summed over blocks
+in float64, and the gradient with respect to Phi is computed in the precision of the features as
 
     Y (B' / s) - Phi (B B' / s + M A^-1)
 
-On a GPU, features and Y are rounded to TF32, for which products are exact (`linalg/gram.py`). If s is small, R is
-computed in float64, and s |R|^2 + |B|^2 replaces (|Y|^2 - |H|^2) / s, which suffers from cancellation.
+on a CPU as in `evidence/collapsed_stacked.py`. On a GPU, features and Y are rounded to TF32, for which products are
+exact (`linalg/gram.py`). If s is small, R is computed in float64, and s |R|^2 + |B|^2 replaces (|Y|^2 - |H|^2) / s,
+which suffers from cancellation.
 """
 
-import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.evidence.collapsed import forbid_double_backward
-from mvlvm.linalg.cholesky import add_to_diagonal, cholesky, invert_lower_triangular
-from mvlvm.linalg.cuda import Workspace
+from mvlvm.evidence.collapsed_stacked import StackedBlocks
+from mvlvm.evidence.feature_space import (
+    BlockPlan,
+    EvidenceWithGradients,
+    FeatureSpaceFactors,
+    Target,
+    energy,
+    evidence_value,
+    noise_gradient,
+    quadratic_terms,
+)
+from mvlvm.linalg.cholesky import cholesky, invert_lower_triangular
 from mvlvm.linalg.gram import (
     allow_tf32_matmul,
     lower_gram,
@@ -44,96 +45,42 @@ from mvlvm.linalg.gram import (
     transposed_matmul,
 )
 from mvlvm.row_blocks import row_sum
-from mvlvm.shapes import Scalar
+from mvlvm.shapes import Number, Scalar
 from mvlvm.spectral.blocks import FeatureBlock, FrequencyGradients, feature_block, features_vjp
 from mvlvm.spectral.features import Frequencies
 
 # Below this noise variance nothing is rounded to float32 before a division by s. It is compared with s every fifty
-# steps (`training/loop.py`), in which the noise changes by less than an order of magnitude. Above the threshold, the
-# relative error of the evidence from float32 products is 6e-8 / 0.05, about 1e-6; the errors of A, 1e-6 in a block of
-# 4096 rows, leave seven digits of log|A|; and rounding features and columns to TF32 changes each by at most 4.9e-4 of
-# itself in a random direction, noise of less than 1e-7 of their variance compared with 0.05.
-FLOAT64_NOISE_THRESHOLD = 0.05
-# Up to this number of columns, a CPU computes Phi' Y faster as the transpose of Y' Phi.
-_MAX_COLUMNS_TRANSPOSED = 32
+# steps (`training/loop.py`), in which the noise changes by less than an order of magnitude. On a GPU, rounding features
+# and columns to TF32 changes each by at most 4.9e-4 of itself in a random direction, noise of less than 1e-7 of their
+# variance compared with 0.05. On a CPU, errors of float32 products are relative to 6e-8 / s (measured in
+# tests/evidence/test_collapsed_blocked.py), far below the Monte Carlo noise of a step.
+_NOISE_THRESHOLD = {"cpu": 0.005, "cuda": 0.05}
 
 
-class Target(NamedTuple):
-    """The columns of a view for which the evidence is computed: all of them, or their leading directions.
-
-    Attributes:
-        Y: the view, possibly rotated and truncated; rows are already multiplied by `row_scale`.
-        n_columns: M, the number of columns of the whole view.
-        energy: |Y|^2 of the whole view.
-        truncated_energy: the part of `energy` that is not in Y.
-        row_scale: the square roots of the sample weights, by which the features are multiplied; None means one.
-        rounded_to_tf32: whether Y already consists of TF32 numbers.
-    """
-
-    Y: Float[Tensor, "N r"]
-    n_columns: int
-    energy: float
-    truncated_energy: float = 0.0
-    row_scale: Float[Tensor, " N"] | None = None
-    rounded_to_tf32: bool = False
-
-
-@dataclass(frozen=True)
-class BlockPlan:
-    """How the rows are divided into blocks and processed.
-
-    Attributes:
-        n_rows: the number of rows of a block.
-        keep: whether features are kept from the first pass for the second, or recomputed.
-        exact: whether everything that is divided by s is computed in float64.
-        space: memory for one block, used by one evaluation at a time.
-    """
-
-    n_rows: int
-    keep: bool = True
-    exact: bool = True
-    space: Workspace = field(default_factory=Workspace, repr=False)
-
-
-class FeatureSpaceFactors(NamedTuple):
-    """Factors of A and solutions with it, from sums over all rows.
-
-    Scalars are float64; matrices have the precision in which gradients are computed.
-
-    Attributes:
-        s: the noise variance.
-        log_det: log|A|.
-        inverse_trace: tr A^-1.
-        H_energy: |H|^2.
-        L_inverse: L^-1.
-        B: A^-1 C.
-    """
-
-    s: Scalar
-    log_det: Scalar
-    inverse_trace: Scalar
-    H_energy: Scalar
-    L_inverse: Float[Tensor, "F F"]
-    B: Float[Tensor, "F r"]
+def noise_threshold(device: torch.device) -> float:
+    """Return the noise variance below which training computes in float64 what is divided by it."""
+    return _NOISE_THRESHOLD[device.type]
 
 
 def factor_gram(
-    gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Scalar, dtype: torch.dtype
+    gram: Float[Tensor, "F F"], C: Float[Tensor, "F r"], s: Number, dtype: torch.dtype
 ) -> FeatureSpaceFactors:
     """Factor A = Phi' Phi + s I and solve A B = C.
 
     Args:
-        gram: Phi' Phi in float64; only the lower triangle is read.
+        gram: Phi' Phi in float64; only the lower triangle is read, and it is overwritten.
         C: Phi' Y in float64.
         s: the noise variance.
         dtype: the precision of the matrices that are returned.
     """
-    L = cholesky(add_to_diagonal(gram, s))
+    gram.diagonal().add_(s)
+    L = cholesky(gram)
     L_inverse = invert_lower_triangular(L)
-    H = L_inverse @ C
-    log_det, inverse_trace = 2 * L.diagonal().log().sum(), L_inverse.square().sum()
-    rounded = L_inverse.to(dtype)
-    return FeatureSpaceFactors(s, log_det, inverse_trace, H.square().sum(), rounded, rounded.T @ H.to(dtype))
+    H, log_det = L_inverse @ C, 2 * L.diagonal().log().sum()
+    rounded, B = L_inverse.to(dtype), L_inverse.to(dtype).T @ H.to(dtype)
+    return FeatureSpaceFactors(
+        s, log_det if L.is_cuda else log_det.item(), energy(L_inverse), energy(H), rounded, B
+    )  # fmt: skip
 
 
 class ExactFeatureGradient:
@@ -198,23 +145,55 @@ def blocked_log_evidence(
     return _BlockedLogEvidence.apply(target, plan, with_grad, X, *frequencies, noise_variance)  # pyright: ignore[reportReturnType]
 
 
+def evidence_gradients(
+    target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, noise_variance: Number, plan: BlockPlan
+) -> EvidenceWithGradients:
+    """Return the log evidence of a view with its gradients, without autograd.
+
+    The arguments are those of `blocked_log_evidence`; none of them requires gradients.
+    """
+    kept, blocks = {}, _blocks(target, X, frequencies, plan, with_grad=True)
+    factors = blocks.factors(noise_variance, kept)
+    quadratic = quadratic_terms(target, factors, blocks.residual_energy(factors, kept))
+    grad_X, gradients = blocks.gradients(factors, kept)
+    grad_s = noise_gradient(target, len(X), factors, quadratic)
+    return EvidenceWithGradients(evidence_value(target, len(X), factors, quadratic), grad_X, gradients, grad_s)
+
+
+def log_evidence_of_rows(
+    target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, noise_variance: Number, plan: BlockPlan
+) -> Number:
+    """Return the log evidence of a view without gradients; the arguments are those of `blocked_log_evidence`."""
+    kept, blocks = {}, _blocks(target, X, frequencies, plan, with_grad=False)
+    factors = blocks.factors(noise_variance, kept)
+    quadratic = quadratic_terms(target, factors, blocks.residual_energy(factors, kept))
+    return evidence_value(target, len(X), factors, quadratic)
+
+
+def _blocks(
+    target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, *, with_grad: bool
+) -> "_RowBlocks | StackedBlocks":
+    kind = _RowBlocks if plan.exact or X.is_cuda else StackedBlocks
+    return kind(target, X, frequencies, plan, with_grad=with_grad)
+
+
 class _BlockedLogEvidence(torch.autograd.Function):
     """Combines the value with its analytic gradient, so that autograd does not differentiate a factorisation."""
 
     @staticmethod
     def forward(ctx: Any, target: Target, plan: BlockPlan, with_grad: bool, X: Tensor, *rest: Any) -> Tensor:
         frequencies, noise_variance = Frequencies(*rest[:3]), rest[3]
-        blocks, kept = _RowBlocks(target, X, frequencies, plan, with_grad), {}
-        factors = factor_gram(*blocks.sums(kept), noise_variance.double(), torch.float64 if plan.exact else X.dtype)
-        quadratic = _quadratic_terms(target, factors, blocks.residual_energy(factors, kept))
-        if with_grad:
-            grad_X, gradients = blocks.gradients(factors, kept)
-            grad_carrier, *grad_envelope = gradients.frequencies.split(len(frequencies.carrier))
-            grad_s = _noise_gradient(target, len(X), factors, quadratic).to(noise_variance)
-            ctx.save_for_backward(
-                grad_X, grad_carrier, grad_envelope[0] if grad_envelope else None, gradients.amplitude, grad_s
-            )  # fmt: skip
-        return _value(target, len(X), factors, quadratic)
+        s = noise_variance.double() if X.is_cuda else noise_variance.item()
+        as_tensor = partial(torch.as_tensor, dtype=torch.float64, device=X.device)
+        if not with_grad:
+            return as_tensor(log_evidence_of_rows(target, X, frequencies, s, plan))
+        value, grad_X, gradients, grad_s = evidence_gradients(target, X, frequencies, s, plan)
+        grad_carrier, *grad_envelope = gradients.frequencies.split(len(frequencies.carrier))
+        ctx.save_for_backward(
+            grad_X, grad_carrier, grad_envelope[0] if grad_envelope else None, gradients.amplitude,
+            as_tensor(grad_s).to(noise_variance),
+        )  # fmt: skip
+        return as_tensor(value)
 
     @staticmethod
     def backward(ctx: Any, grad_value: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -231,34 +210,6 @@ class _BlockedLogEvidence(torch.autograd.Function):
         )
 
 
-class _QuadraticTerms(NamedTuple):
-    """Sums over all columns: value is y' K^-1 y, residual_energy is s^2 |R|^2."""
-
-    value: Scalar
-    residual_energy: Scalar
-
-
-def _quadratic_terms(target: Target, factors: FeatureSpaceFactors, residual_energy: Scalar | None) -> _QuadraticTerms:
-    """Return the quadratic terms, from the residuals if these were computed."""
-    B_energy = factors.B.square().sum(dtype=torch.float64)
-    if residual_energy is None:
-        value = (target.energy - factors.H_energy) / factors.s
-        return _QuadraticTerms(value, factors.s * (value - B_energy))
-    residual_energy = residual_energy + target.truncated_energy
-    return _QuadraticTerms(residual_energy / factors.s + B_energy, residual_energy)
-
-
-def _value(target: Target, N: int, factors: FeatureSpaceFactors, quadratic: _QuadraticTerms) -> Scalar:
-    F, M = len(factors.B), target.n_columns
-    log_det = factors.log_det + (N - F) * factors.s.log()
-    return -0.5 * (M * log_det + quadratic.value + N * M * math.log(2 * math.pi))
-
-
-def _noise_gradient(target: Target, N: int, factors: FeatureSpaceFactors, quadratic: _QuadraticTerms) -> Scalar:
-    inverse_trace = (N - len(factors.B)) / factors.s + factors.inverse_trace
-    return 0.5 * (quadratic.residual_energy / factors.s**2 - target.n_columns * inverse_trace)
-
-
 class _RowBlocks:
     """The rows of a view, block by block, with their features.
 
@@ -267,12 +218,16 @@ class _RowBlocks:
     """
 
     def __init__(
-        self, target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, with_grad: bool
+        self, target: Target, X: Float[Tensor, "N D"], frequencies: Frequencies, plan: BlockPlan, *, with_grad: bool
     ) -> None:
         self.target, self.frequencies, self.plan, self.with_grad = target, frequencies, plan, with_grad
         self.X = X.T.contiguous().T  # products with so few columns are fast only if the columns are contiguous
         self.keep = plan.keep and (with_grad or plan.exact)  # otherwise there is no second pass
-        self.slices = [slice(first, min(first + plan.n_rows, len(X))) for first in range(0, len(X), plan.n_rows)]
+        self.slices = plan.slices(len(X))
+
+    def factors(self, s: Number, kept: dict[int, FeatureBlock]) -> FeatureSpaceFactors:
+        """Return the factors of A = Phi' Phi + s I, in the first pass over the rows."""
+        return factor_gram(*self.sums(kept), s, torch.float64 if self.plan.exact else self.X.dtype)
 
     def sums(self, kept: dict[int, FeatureBlock]) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         """Return the lower triangle of Phi' Phi (F x F) and C = Phi' Y (F x r) in float64."""
@@ -291,19 +246,17 @@ class _RowBlocks:
 
     def _fast_sums(self, rows: slice, block: FeatureBlock) -> tuple[Float[Tensor, "F F"], Float[Tensor, "F r"]]:
         Phi, Y = block.Phi, self._columns(rows)
-        if Phi.is_cuda:
-            with allow_tf32_matmul(Phi.device):  # both matrices consist of TF32 numbers
-                return transposed_matmul(Phi, Phi), transposed_matmul(Phi, Y)
-        return lower_gram(Phi), (Y.T @ Phi).T if Y.shape[1] <= _MAX_COLUMNS_TRANSPOSED else Phi.T @ Y
+        with allow_tf32_matmul(Phi.device):  # both matrices consist of TF32 numbers
+            return transposed_matmul(Phi, Phi), transposed_matmul(Phi, Y)
 
-    def residual_energy(self, factors: FeatureSpaceFactors, kept: dict[int, FeatureBlock]) -> Scalar | None:
+    def residual_energy(self, factors: FeatureSpaceFactors, kept: dict[int, FeatureBlock]) -> Number | None:
         """Return |Y - Phi B|^2 if everything that is divided by s is float64, otherwise None."""
         if not self.plan.exact:
             return None
 
-        def term(rows: slice) -> tuple[Scalar]:
+        def term(rows: slice) -> tuple[Number]:
             block = self._features(rows, kept, with_grad=self.with_grad and self.keep)
-            return (residuals(block.Phi, self.target.Y[rows], factors.B).square().sum(),)
+            return (energy(residuals(block.Phi, self.target.Y[rows], factors.B)),)
 
         return row_sum(self.slices, term)[0]
 

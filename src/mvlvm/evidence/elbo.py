@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.shapes import Scalar
+from mvlvm.shapes import Number, Scalar
 
 
 def latent_kl(
@@ -28,9 +29,11 @@ def latent_kl(
         The divergence in nats, a float64 scalar.
     """
     mean, std = mean.double(), std.double()
-    if weight is None:
-        return 0.5 * (std**2 + mean**2 - 1).sum() - std.log().sum()
-    return (weight[:, None].double() * (0.5 * (std**2 + mean**2 - 1) - std.log())).sum()
+    squares, log_std = torch.addcmul(std * std, mean, mean), std.log()
+    if weight is not None:
+        weight = weight[:, None].double()
+        return 0.5 * (weight * (squares - 1)).sum() - (weight * log_std).sum()
+    return 0.5 * (squares.sum() - squares.numel()) - log_std.sum()
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,16 @@ class Elbo:
         latent_kl: the KL divergence of q(X) from p(X), term (b).
     """
 
-    evidence: Mapping[str, Scalar]
-    latent_kl: Scalar
+    evidence: Mapping[str, Number]
+    latent_kl: Number
 
     @property
-    def reconstruction(self) -> Scalar:
+    def reconstruction(self) -> Number:
         """The sum of the expected log evidences."""
         return _sum(self.evidence.values())
 
     @property
-    def value(self) -> Scalar:
+    def value(self) -> Number:
         """The bound: the sum of the expected log evidences minus the KL divergence, a scalar."""
         return self.reconstruction - self.latent_kl
 
@@ -71,23 +74,23 @@ class Objective:
     elbo: Elbo
     view_weights: Mapping[str, float]
     latent_kl_weight: float = 1.0
-    terms: Mapping[str, Scalar] = field(default_factory=dict)
+    terms: Mapping[str, Number] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def value(self) -> Scalar:
+    def value(self) -> Number:
         """The objective to maximise, a scalar."""
         evidence = _sum(self.view_weights[name] * term for name, term in self.elbo.evidence.items())
         further = (self.weights[name] * term for name, term in self.terms.items())
         return _sum((evidence - self.latent_kl_weight * self.elbo.latent_kl, *further))
 
-    def parts(self) -> dict[str, Tensor]:
+    def parts(self) -> dict[str, Number]:
         """Return the bound and all terms by name, without their weights, for the history of a fit."""
         elbo = self.elbo
         bound = {"elbo": elbo.value, "reconstruction": elbo.reconstruction, "latent_kl": elbo.latent_kl}
         return {**bound, **{f"evidence:{name}": term for name, term in elbo.evidence.items()}, **self.terms}
 
 
-def _sum(terms: Iterable[Scalar]) -> Scalar:
+def _sum(terms: Iterable[Number]) -> Number:
     first, *others = terms
     return sum(others, first)

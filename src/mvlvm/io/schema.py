@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 def check_type(value: Any, hint: Any, where: str) -> None:
     """Check that a value, with everything that it contains, has the type of a hint.
 
-    Integers are accepted as floats. Typed dicts have exactly the declared keys.
+    Integers are accepted as floats. Typed dicts have the declared keys, of which those marked as not required may be
+    missing, and no others.
 
     Args:
         value: the value.
@@ -75,7 +76,8 @@ def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any], 
 def _check_typed_dict(value: Any, hint: Any, where: str) -> None:
     _expect(isinstance(value, dict), value, hint, where)
     declared = get_type_hints(hint)
-    missing, unknown = sorted(declared.keys() - value.keys()), sorted(map(str, value.keys() - declared.keys()))
+    missing = sorted(hint.__required_keys__ - value.keys())
+    unknown = sorted(map(str, value.keys() - declared.keys()))
     if missing or unknown:
         raise TypeError(f"{where} must have the entries {sorted(declared)}; missing: {missing}, unknown: {unknown}")
     for key, entry in value.items():

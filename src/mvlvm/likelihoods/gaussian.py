@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from mvlvm import defaults
 from mvlvm.likelihoods.base import AbstractLikelihood, Response, Support, column_means
-from mvlvm.parameters import in_unit, positive, raw_positive
+from mvlvm.parameters import Gradients, in_unit, positive, raw_positive
 from mvlvm.row_blocks import row_blocks, row_sum
+from mvlvm.shapes import Number
 
 
 class Gaussian(AbstractLikelihood):
@@ -91,6 +92,12 @@ class Gaussian(AbstractLikelihood):
 
     def _log_predictive(self, Y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         return _log_normal(Y - mean, variance + self._noise_variance(mean).detach())
+
+
+def noise_gradients(likelihood: Gaussian, gradient: Number) -> Gradients:
+    """Return the gradients of a scalar, given that with respect to the noise variance."""
+    raw = likelihood.raw_noise_variance
+    return {raw: torch.sigmoid(raw.detach()) * (likelihood.unit * gradient)}
 
 
 def _log_normal(residual: Tensor, variance: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import NumericalError
+from mvlvm.linalg.cpu_arithmetic import Arithmetic
 from mvlvm.linalg.cuda import is_capturing
 
 # Jitter levels tried in turn, relative to the mean of the diagonal. In float64 a positive definite matrix needs none;
@@ -30,6 +31,8 @@ _JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 # Diagonal blocks into which a GPU divides a triangular matrix to invert it. Its triangular solver works on one block of
 # columns after the other; four small systems as a batch are three times faster than one large system.
 _N_BLOCKS_ON_GPU = 4
+# A CPU inverts triangular matrices of at least this size faster in two blocks.
+_MIN_SIZE_IN_BLOCKS = 128
 
 
 def cholesky(A: Float[Tensor, "F F"]) -> Float[Tensor, "F F"]:
@@ -135,6 +138,37 @@ def _diagonal_blocks(A: Float[Tensor, "F F"], width: int) -> Float[Tensor, "n w 
 
 def _identity(n: int, like: Tensor) -> Float[Tensor, "n n"]:
     return torch.eye(n, dtype=like.dtype, device=like.device)
+
+
+def rounded_inverse_transposed(L: Float[Tensor, "F F"], arithmetic: Arithmetic) -> Float[Tensor, "F F"]:
+    """Return the transposed inverse L'^-1 of a lower triangular float64 matrix on a CPU, F x F, in float32.
+
+    Large matrices are inverted in two blocks, recursively, of which only those on the diagonal are inverted in float64:
+    the relative error of the products beside them is that of float32 times the condition number of L, which is the
+    square root of that of L L'.
+
+    Args:
+        L: a lower triangular matrix.
+        arithmetic: implementation of float32 products.
+    """
+    inverse = torch.zeros(L.shape, dtype=torch.float32)
+    _write_inverse_transposed(L, L.float(), inverse, arithmetic)
+    return inverse
+
+
+def _write_inverse_transposed(
+    L: Float[Tensor, "F F"], rounded: Float[Tensor, "F F"], out: Float[Tensor, "F F"], arithmetic: Arithmetic
+) -> None:
+    F = len(L)
+    if F < _MIN_SIZE_IN_BLOCKS:
+        out.copy_(invert_lower_triangular(L, 1).T)
+        return
+    h = F // 2
+    for part in (slice(0, h), slice(h, F)):
+        _write_inverse_transposed(L[part, part], rounded[part, part], out[part, part], arithmetic)
+    # -(L22^-1 L21 L11^-1)'
+    product = arithmetic.product(out[:h, :h].contiguous(), rounded[h:, :h].contiguous())
+    torch.neg(arithmetic.product(product, out[h:, h:].T.contiguous()), out=out[:h, h:])
 
 
 class CovarianceSolution(NamedTuple):

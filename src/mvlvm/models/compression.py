@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mvlvm.evidence.collapsed_blocked import Target
+from mvlvm.evidence.feature_space import Target
 from mvlvm.linalg.gram import round_to_tf32, supports_tf32
 from mvlvm.linalg.randomized_svd import right_singular_vectors
 from mvlvm.row_blocks import row_sum
@@ -142,7 +142,7 @@ class Compression:
         basis = None if n_kept == M else self.directions.basis[:, :n_kept].contiguous()
         # columns of zeros change nothing, and a GPU multiplies faster with them
         width = n_kept + (-n_kept % _ALIGNMENT if self.Y.is_cuda else 0)
-        Y = self.Y.new_zeros((N, width), dtype=self.dtype)
+        Y = self.Y.new_zeros((width, N), dtype=self.dtype).T  # column by column, as the features are stored
         rounded = coarse and supports_tf32(Y)
         for rows in _blocks(self.Y):
             block = self.Y[rows].to(self.dtype)

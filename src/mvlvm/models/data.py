@@ -75,13 +75,28 @@ class ViewData:
         """Invert `scale_rows`."""
         return values if self.sample_weight is None else values / self.sample_weight.sqrt().to(values)[:, None]
 
-    def repeated_normalizers(self, noise_variance: Scalar) -> Scalar:
-        """Return the log normalising constants that the evidence of scaled rows lacks (see the module's docstring)."""
-        if self.sample_weight is None:
-            return torch.zeros_like(noise_variance)
+    @cached_property
+    def n_repeated(self) -> Scalar:
+        """The weighted number of observed entries minus their number; there are sample weights."""
+        assert self.sample_weight is not None
         n_missing = 0 if self.missing is None else self.missing.sum(dim=1)
-        n_repeated = ((self.sample_weight - 1) * (self.Y.shape[1] - n_missing)).sum()
-        return -0.5 * n_repeated * (2 * math.pi * noise_variance).log()
+        return ((self.sample_weight - 1) * (self.Y.shape[1] - n_missing)).sum()
+
+
+def repeated_normalizers(data: ViewData, noise_variance: Scalar) -> Scalar:
+    """Return the log normalising constants that the evidence of scaled rows lacks (see the module's docstring)."""
+    if data.sample_weight is None:
+        return torch.zeros_like(noise_variance)
+    return -0.5 * data.n_repeated * (2 * math.pi * noise_variance).log()
+
+
+def spread_rows(data: ViewData, values: Float[Tensor, "R K"], n_samples: int) -> Float[Tensor, "N K"]:
+    """Return values of the observed rows as a matrix over all samples, zero for the others."""
+    if data.rows is None:
+        return values
+    spread = values.new_zeros((n_samples, values.shape[1]))
+    spread[data.rows] = values
+    return spread
 
 
 class EntriesBySample:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from mvlvm import defaults
 from mvlvm.models.data import ViewData
 from mvlvm.models.latent import GaussianLatent
-from mvlvm.models.multiview import MultiViewLVM, refreshed_states, with_states
+from mvlvm.models.multiview import MultiViewLVM, with_states
 from mvlvm.models.state import IncompleteState
 from mvlvm.models.views import AbstractView, ModelView
 from mvlvm.row_blocks import row_blocks, row_sum
@@ -119,11 +119,10 @@ def expected_bound(
         generator: source of the draws.
         n_entries: number of observed entries.
     """
-    views = with_states(views, refreshed_states(views, 0))  # the precision that the noise requires
     values: list[float] = []
     while len(values) < defaults.MAX_DRAWS_BOUND:
         bound, states = model.elbo(views, generator)
-        values.append(bound.value.item())
+        values.append(float(bound.value))
         imputed = {name: state for name, state in states.items() if isinstance(state, IncompleteState)}
         views = with_states(views, {name: imputed.get(name, view.state) for name, view in views.items()})
         if len(values) >= defaults.MIN_DRAWS_BOUND:

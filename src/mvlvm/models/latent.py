@@ -1,11 +1,13 @@
 """The shared latent and its variational posterior."""
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from mvlvm.evidence.elbo import latent_kl
-from mvlvm.parameters import positive, raw_positive, raw_positive_values
+from mvlvm.parameters import Gradients, positive, positive_vjp, raw_positive, raw_positive_values
 from mvlvm.shapes import Scalar
 
 
@@ -59,11 +61,57 @@ class GaussianLatent(nn.Module):
         part.set_sample_weight(None if self.sample_weight is None else self.sample_weight[rows])
         return part
 
+    def _base_draw(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
+        """Draw the standard normal variables of the reparameterisation trick, which do not depend on the precision."""
+        return torch.randn(self.mean.shape, generator=generator, device=generator.device).to(self.mean)
+
     def sample(self, generator: torch.Generator) -> Float[Tensor, "N D"]:
-        """Draw X ~ q(X) with the reparameterisation trick; the draw does not depend on the precision."""
-        eps = torch.randn(self.mean.shape, generator=generator, device=generator.device)
-        return self.mean + self.std * eps.to(self.mean)
+        """Draw X = mean + std eps, X ~ q(X), with the reparameterisation trick."""
+        return torch.addcmul(self.mean, self.std, self._base_draw(generator))
 
     def kl(self) -> Scalar:
         """Return the divergence of q(X) from the prior, term (b) of the bound [eq:evaluation_term_2]."""
         return latent_kl(self.mean, self.std, self.sample_weight)
+
+
+class LatentDraw(NamedTuple):
+    """A draw from q(X).
+
+    Attributes:
+        X: the latents, mean + std eps.
+        eps: standard normal variables.
+        std: the standard deviations.
+    """
+
+    X: Float[Tensor, "N D"]
+    eps: Float[Tensor, "N D"]
+    std: Float[Tensor, "N D"]
+
+
+def draw_latent(latent: GaussianLatent, generator: torch.Generator) -> LatentDraw:
+    """Draw X ~ q(X) as `GaussianLatent.sample` does, without autograd."""
+    mean, std, eps = latent.mean.detach(), latent.std.detach(), latent._base_draw(generator)
+    return LatentDraw(torch.addcmul(mean, std, eps), eps, std)
+
+
+def latent_gradients(
+    latent: GaussianLatent, draw: LatentDraw, grad_X: Float[Tensor, "N D"], *, kl_weight: float = 1.0
+) -> Gradients:
+    """Return the gradients of a function of a draw minus the weighted divergence from the prior.
+
+    Args:
+        latent: q(X).
+        draw: the draw.
+        grad_X: gradient of the function with respect to it.
+        kl_weight: weight of the divergence.
+    """
+    mean, std = latent.mean.detach(), draw.std
+    grad_mean, grad_std = mean, std - std.reciprocal()  # of the divergence
+    if latent.sample_weight is not None:
+        weight = latent.sample_weight.to(mean)[:, None]
+        grad_mean, grad_std = weight * grad_mean, weight * grad_std
+    of_std = torch.addcmul(grad_std.mul_(-kl_weight), grad_X, draw.eps)
+    return {
+        latent.mean: torch.sub(grad_X, grad_mean, alpha=kl_weight),
+        latent.raw_std: positive_vjp(latent.raw_std.detach(), of_std),
+    }

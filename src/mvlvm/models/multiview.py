@@ -15,16 +15,13 @@ from mvlvm.evidence.elbo import Elbo
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.linalg.cuda import run_concurrently
-from mvlvm.models.latent import GaussianLatent
+from mvlvm.models.gaussian_views import CompleteGaussianView, IncompleteGaussianView
+from mvlvm.models.latent import GaussianLatent, draw_latent, latent_gradients
 from mvlvm.models.spectral_mixture import MIXTURES, absorb_unit
 from mvlvm.models.state import StateSettings, ViewState
-from mvlvm.models.views import (
-    AbstractView,
-    CompleteGaussianView,
-    IncompleteGaussianView,
-    ModelView,
-    VariationalView,
-)
+from mvlvm.models.variational_view import VariationalView
+from mvlvm.models.views import AbstractView, ModelView
+from mvlvm.parameters import Gradients
 
 
 @dataclass(frozen=True)
@@ -120,6 +117,61 @@ class MultiViewLVM(nn.Module):
             states = dict(zip(views, after, strict=True))
         evidence = torch.stack(draws).mean(dim=0).unbind()
         return Elbo(dict(zip(views, evidence, strict=True)), self.latent.kl()), states
+
+    @torch.no_grad()
+    def elbo_gradients(
+        self,
+        views: Mapping[str, ModelView],
+        generator: torch.Generator,
+        *,
+        view_weights: Mapping[str, float],
+        latent_kl_weight: float = 1.0,
+        n_draws: int = 1,
+    ) -> tuple[Elbo, Gradients, dict[str, ViewState]]:
+        """Estimate the evidence lower bound, and the gradients of its weighted terms. No side effects.
+
+        The draws are those of `elbo`.
+
+        Args:
+            views: view name -> module, observations and state.
+            generator: source of the draws of X and W.
+            view_weights: view name -> weight of its expected log evidence.
+            latent_kl_weight: weight of the KL divergence.
+            n_draws: number of draws, the paper's I.
+
+        Returns:
+            The bound, the gradients of the objective, and the views' states after this step.
+        """
+        states, values = states_of(views), []
+        gradients: Gradients = {}
+        for _ in range(n_draws):
+            draw = draw_latent(self.latent, generator)  # one draw, shared by all views
+            calls = [
+                partial(view.module.evaluate, view.data, states[name], draw.X, generator)
+                for name, view in views.items()
+            ]
+            found = dict(zip(views, run_concurrently(calls, draw.X.device), strict=True))
+            grad_X = torch.zeros_like(draw.X)
+            for name, view in views.items():
+                factor = view_weights[name] / n_draws
+                gradients = total_gradients(gradients, found[name].parameters, factor)
+                if view.weight:
+                    grad_X.add_(found[name].X, alpha=factor)
+            of_latent = latent_gradients(self.latent, draw, grad_X, kl_weight=latent_kl_weight / n_draws)
+            gradients = total_gradients(gradients, of_latent)
+            values.append([found[name].value for name in views])
+            states = {name: found[name].state for name in views}
+        evidence = {
+            name: sum(of_draws) / n_draws for name, of_draws in zip(views, zip(*values, strict=True), strict=True)
+        }
+        kl = self.latent.kl()
+        return Elbo(evidence, kl if kl.is_cuda else kl.item()), gradients, states
+
+
+def total_gradients(total: Gradients, gradients: Gradients, weight: float = 1.0) -> Gradients:
+    """Return the sum of gradients and weighted further gradients."""
+    weighted = {p: gradient if weight == 1.0 else weight * gradient for p, gradient in gradients.items()}
+    return {**total, **{p: total[p] + gradient if p in total else gradient for p, gradient in weighted.items()}}
 
 
 def states_of(views: Mapping[str, ModelView]) -> dict[str, ViewState]:

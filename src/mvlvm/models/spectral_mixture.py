@@ -1,6 +1,7 @@
 """Learnable spectral densities of the views, and the random feature maps that are drawn from them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +9,18 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from mvlvm import defaults
-from mvlvm.parameters import correlation, in_unit, positive, raw_positive
+from mvlvm.parameters import Gradients, correlation, in_unit, positive, raw_positive
+from mvlvm.spectral.affine import (
+    Array,
+    BivariateCoefficients,
+    affine_frequencies,
+    affine_frequencies_vjp,
+    as_gradients,
+    as_small_arrays,
+    sigmoid,
+    softplus,
+)
+from mvlvm.spectral.blocks import FrequencyGradients
 from mvlvm.spectral.density import (
     BivariateMixture,
     SpectralPoints,
@@ -23,6 +35,9 @@ from mvlvm.spectral.features import (
     features_and_jacobian,
     random_features,
 )
+
+# From the gradients with respect to frequencies to those with respect to the parameters of a mixture.
+FrequenciesVJP = Callable[[FrequencyGradients], Gradients]
 
 
 @dataclass(frozen=True)
@@ -121,6 +136,9 @@ class AbstractMixture(nn.Module, ABC):
         """Set the entries of dimensions that are not used to zero."""
         return values if self._uses_all else self.used * values
 
+    def _masked_array(self, values: Float[Array, "*k Q D"], used: Float[Array, " D"]) -> Float[Array, "*k Q D"]:
+        return values if self._uses_all else used * values
+
     @abstractmethod
     def density(self) -> BivariateMixture | StationaryMixture:
         """Return the density with the current parameters."""
@@ -132,6 +150,13 @@ class AbstractMixture(nn.Module, ABC):
     @abstractmethod
     def feature_map(self, draws: Float[Tensor, "K Q P D"]) -> FeatureMap:
         """Return the feature map of base draws; it is differentiable with respect to the parameters."""
+
+    @abstractmethod
+    def frequencies(self, draws: Float[Tensor, "K Q P D"]) -> tuple[Frequencies, FrequenciesVJP]:
+        """Return the frequencies of base draws without autograd, and their vector-Jacobian product.
+
+        `frequencies_by_autograd` is an implementation for any mixture.
+        """
 
     def forward(self, n_points: int, generator: torch.Generator) -> FeatureMap:
         """Draw spectral points and return their feature map."""
@@ -172,6 +197,19 @@ class SpectralMixture(AbstractMixture):
         density = self.density()
         return FeatureMap(two_step_sample(density, draws[0], draws[1]), density.alpha)
 
+    def frequencies(self, draws: Float[Tensor, "2 Q P D"]) -> tuple[Frequencies, FrequenciesVJP]:
+        """Return the frequencies of base draws, and their vector-Jacobian product."""
+        parameters = [self.raw_alpha, self.mu1, self.mu2, self.raw_sigma1, self.raw_sigma2, self.raw_rho]
+        xp, (raw_alpha, *raw, used, eps) = as_small_arrays(*parameters, self.used, draws)
+        alpha, coefficients = self.unit * softplus(raw_alpha, xp), BivariateCoefficients(raw, xp)
+
+        def vjp(gradients: FrequencyGradients) -> Gradients:
+            of_coefficients, of_alpha = affine_frequencies_vjp(gradients, eps, alpha, xp)
+            of_density = coefficients.vjp(self._masked_array(of_coefficients, used))
+            return as_gradients(parameters, [self.unit * of_alpha * sigmoid(raw_alpha, xp), *of_density])
+
+        return affine_frequencies(self._masked_array(coefficients.values(), used), eps, alpha, xp), vjp
+
 
 class TiedSpectralMixture(AbstractMixture):
     """The stationary mixture of the SM kernel, w_1 = w_2.
@@ -203,6 +241,38 @@ class TiedSpectralMixture(AbstractMixture):
         """Compute tied spectral points from base draws."""
         density = self.density()
         return FeatureMap(stationary_sample(density, draws[0]), density.alpha)
+
+    def frequencies(self, draws: Float[Tensor, "1 Q P D"]) -> tuple[Frequencies, FrequenciesVJP]:
+        """Return the frequencies of base draws, and their vector-Jacobian product."""
+        parameters = [self.raw_alpha, self.mu, self.raw_sigma]
+        xp, (raw_alpha, mu, raw_sigma, used, eps) = as_small_arrays(*parameters, self.used, draws)
+        alpha, coefficients = self.unit * softplus(raw_alpha, xp), xp.stack([mu, softplus(raw_sigma, xp)])[:, None]
+
+        def vjp(gradients: FrequencyGradients) -> Gradients:
+            of_coefficients, of_alpha = affine_frequencies_vjp(gradients, eps, alpha, xp)
+            of_mu, of_sigma = self._masked_array(of_coefficients, used)[:, 0]
+            weights = self.unit * of_alpha * sigmoid(raw_alpha, xp)
+            return as_gradients(parameters, [weights, of_mu, of_sigma * sigmoid(raw_sigma, xp)])
+
+        return affine_frequencies(self._masked_array(coefficients, used), eps, alpha, xp), vjp
+
+
+def frequencies_by_autograd(
+    mixture: AbstractMixture, draws: Float[Tensor, "K Q P D"]
+) -> tuple[Frequencies, FrequenciesVJP]:
+    """Return the frequencies of base draws of any mixture, and their vector-Jacobian product by autograd."""
+    with torch.enable_grad():
+        frequencies = mixture.feature_map(draws).frequencies()
+    parts, parameters = [part for part in frequencies if part is not None], list(mixture.parameters())
+
+    def vjp(gradients: FrequencyGradients) -> Gradients:
+        of_parts = [*gradients.frequencies.split(len(frequencies.amplitude)), gradients.amplitude]
+        found = torch.autograd.grad(parts, parameters, of_parts, allow_unused=True)
+        return {p: gradient for p, gradient in zip(parameters, found, strict=True) if gradient is not None}
+
+    carrier, envelope, amplitude = frequencies
+    detached = None if envelope is None else envelope.detach()
+    return Frequencies(carrier.detach(), detached, amplitude.detach()), vjp
 
 
 # Values of the parameter `kernel`.

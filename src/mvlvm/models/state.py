@@ -14,8 +14,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm import defaults
-from mvlvm.evidence.collapsed_blocked import FLOAT64_NOISE_THRESHOLD, Target
+from mvlvm.evidence.collapsed_blocked import noise_threshold
+from mvlvm.evidence.feature_space import Target
 from mvlvm.evidence.weight_space import ColumnWeights
+from mvlvm.linalg.cpu_arithmetic import Arithmetic
 from mvlvm.linalg.cuda import Workspace
 from mvlvm.linalg.gram import supports_tf32
 from mvlvm.models.compression import Compression, principal_directions, squared_norm
@@ -37,12 +39,14 @@ class StateSettings:
         max_energy_share: energy that compression may remove from a complete Gaussian view, as a share of the noise's;
             None for no compression.
         memory_budget: bytes that the features of a view may take during a step.
+        arithmetic: implementation of float32 products and functions on a CPU.
         workspace: scratch memory with undefined contents, shared by views whose evidences are computed in turn.
     """
 
     dtype: torch.dtype
     max_energy_share: float | None = None
     memory_budget: float = defaults.MEMORY_BUDGET
+    arithmetic: Arithmetic = field(default_factory=Arithmetic)
     workspace: Workspace = field(default_factory=Workspace, repr=False, compare=False)
 
 
@@ -84,7 +88,7 @@ class CompleteState:
             n_steps: number of training steps so far.
             unit: about the variance of the view.
         """
-        exact, n_kept = noise_variance < FLOAT64_NOISE_THRESHOLD * unit, self.n_kept
+        exact, n_kept = noise_variance < noise_threshold(self.target.Y.device) * unit, self.n_kept
         if self.compression is not None and n_steps >= _STEPS_TO_LEARN_NOISE:
             n_kept = self.compression.updated_n_kept(n_kept, noise_variance)
         return self._with(n_kept, exact)

@@ -117,19 +117,19 @@ def _features(
     by_feature, shape = workspace.take(f"features {slot}", (2 * K, len(X)), X), (K, len(X))
     envelope, minus_tangent = amplitude, None
     if frequencies.envelope is not None:
-        minus_delta = _phases(-frequencies.envelope, X, workspace.take(f"tangent {slot}", shape, X))
+        minus_delta = phases(-frequencies.envelope, X, workspace.take(f"tangent {slot}", shape, X))
         envelope = torch.cos(minus_delta, out=workspace.take("envelope", shape, X))
         minus_tangent = minus_delta.sin_().div_(envelope).T if with_grad else None
         envelope *= amplitude
-    sigma = _phases(frequencies.carrier, X, workspace.take("phase", shape, X))
+    sigma = phases(frequencies.carrier, X, workspace.take("phase", shape, X))
     torch.cos(sigma, out=by_feature[:K])
     torch.sin(sigma, out=by_feature[K:])
     by_feature.view(2, *shape).mul_(envelope)
     return by_feature.T, minus_tangent
 
 
-def _phases(W: Float[Tensor, "K D"], X: Float[Tensor, "N D"], out: Float[Tensor, "K N"]) -> Float[Tensor, "K N"]:
-    """Write W X' to `out`."""
+def phases(W: Float[Tensor, "K D"], X: Float[Tensor, "N D"], out: Float[Tensor, "K N"]) -> Float[Tensor, "K N"]:
+    """Write the phases W X' to `out`."""
     if W.shape[1] > _MAX_DIMS_ELEMENTWISE:
         return torch.mm(W, X.T, out=out)
     torch.mul(W[:, :1], X.T[:1], out=out)

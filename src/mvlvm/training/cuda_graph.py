@@ -13,10 +13,11 @@ whose bound is not finite, are taken one at a time from the last good parameters
 from collections.abc import Hashable, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.errors import warn
-from mvlvm.training.steps import EagerSteps, StepRecord
+from mvlvm.training.steps import EagerSteps, StepRecord, StepSize
 
 # Steps that are taken one by one before a recording, during which libraries initialise themselves.
 _WARM_UP = 3
@@ -35,14 +36,14 @@ class RecordedSteps:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._recorded_key: Hashable | None = None
         self._names: list[str] = []
-        self._rates = torch.tensor(eager.learning_rates, device=eager.state.generator.device)
-        self._step = torch.zeros(1, dtype=torch.int64, device=self._rates.device)
-        self._bounds = self._rates.new_zeros(0, dtype=torch.float64)  # steps x (bound and its parts)
+        self._sizes = self._step_sizes().to(eager.state.generator.device)
+        self._step = torch.zeros(1, dtype=torch.int64, device=self._sizes.device)
+        self._bounds = self._sizes.new_zeros(0)  # steps x (bound and its parts)
 
     def set_learning_rates(self, learning_rates: Sequence[float]) -> None:
         """Change the learning rates of the steps to come; a recording reads them from the same table."""
         self.eager.set_learning_rates(learning_rates)
-        self._rates.copy_(torch.tensor(learning_rates))
+        self._sizes.copy_(self._step_sizes())
 
     def take(self, n_steps: int, graph_key: Hashable | None) -> Sequence[StepRecord]:
         """Take at most `n_steps` steps; none if a replay had to be undone.
@@ -89,8 +90,12 @@ class RecordedSteps:
     def _tensors(self) -> list[Tensor]:
         """Return all tensors that a step changes: parameters, and moments of the optimiser."""
         state = self.eager.state
-        moments = [value for moments in state.optimizer.state.values() for value in moments.values()]
-        return [state.parameters.vector.detach(), *moments]
+        return [state.parameters.vector, state.optimizer.mean, state.optimizer.square]
+
+    def _step_sizes(self) -> Float[Tensor, "T 2"]:
+        """Return the sizes of all steps."""
+        rates, optimizer = self.eager.learning_rates, self.eager.state.optimizer
+        return torch.tensor([optimizer.step_size(step, rate) for step, rate in enumerate(rates)], dtype=torch.float64)
 
     def _is_recorded(self, graph_key: Hashable) -> bool:
         """Record the step if what it depends on has changed; return whether there is a recording."""
@@ -112,14 +117,14 @@ class RecordedSteps:
         generator = _copy(self.eager.state.generator)
         self._graph = None  # release its memory for the new one
         if not len(self._bounds):
-            self._bounds = self._bounds.new_zeros((len(self._rates), 1 + len(self._names)))
-        graph, optimizer = torch.cuda.CUDAGraph(), self.eager.state.optimizer
-        rate = optimizer.param_groups[0]["lr"]
+            self._bounds = self._bounds.new_zeros((len(self._sizes), 1 + len(self._names)))
+        graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(generator)
         with torch.cuda.graph(graph):
-            rate.copy_(self._rates.index_select(0, self._step).squeeze(0))
-            bound = self.eager.ascend(generator)
-            row = torch.stack([bound.value, *bound.parts().values()]).detach().double()
+            size = StepSize(*self._sizes.index_select(0, self._step).squeeze(0).unbind())
+            bound = self.eager.ascend(generator, size)
+            numbers = [torch.as_tensor(value) for value in (bound.value, *bound.parts().values())]
+            row = torch.stack(numbers).detach().double()
             self._bounds.index_copy_(0, self._step, row[None])
             self._step.add_(1)
         self.eager.state.generator = generator
