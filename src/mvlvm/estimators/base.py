@@ -445,7 +445,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             >>> import numpy as np
             >>> from mvlvm import NGMVLVM
             >>> print(NGMVLVM().estimate_memory({"image": np.zeros((70_000, 784), dtype=np.float32)}))
-            fit needs about 1.1 GB: views as float64 0.44, scaled views 0.44, all else 0.12, blocks of rows 0.08
+            fit needs about 0.98 GB: views as float64 0.44, scaled views 0.44, blocks of rows 0.08, all else 0.02
         """
         return memory.estimate_memory(self.get_params(deep=False), views)
 
