@@ -22,6 +22,12 @@ STOPPING_WINDOW = 50
 DECAY_STEPS = 200
 FINAL_LEARNING_RATE_FRACTION = 0.05
 
+# The schedule "auto" for several views: few spectral points and a higher rate until the bound is flat, then all points;
+# the rate stays for some of the last steps, and decays to the same rate as otherwise.
+FIRST_POINTS = 16
+FIRST_RATE_FACTOR = 2.0
+HOLD_STEPS = 50
+
 # Draws of latents and spectral points per step, I in the paper.
 N_DRAWS = 1
 

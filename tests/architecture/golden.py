@@ -16,7 +16,7 @@ import scipy.linalg
 import torch
 from safetensors import safe_open
 
-from mvlvm import NGMVLVM
+from mvlvm import NGMVLVM, defaults
 
 RECORDED = Path(__file__).with_name("golden.json")
 DTYPES = ("auto", "float64")
@@ -94,6 +94,13 @@ def _more_features_than_rows():
     return NGMVLVM(n_points=30, max_iter=110), _two_views(n_samples=70, widths=(100, 20)), {}
 
 
+def _schedule_of_points():
+    est = NGMVLVM(n_points=20, max_iter=400, tol=0.01, n_components="auto", max_components=3)
+    views = _counts_and_labels()[1]
+    likelihood = {"left": "gaussian", "counts": "poisson", "yes": "bernoulli", "kind": "categorical"}
+    return est.set_params(likelihood=likelihood), views, {}
+
+
 CASES = {
     "complete": _complete,
     "missing-entries": _missing_entries,
@@ -104,6 +111,7 @@ CASES = {
     "pruned-dimensions": _pruned_dimensions,
     "init-auto": _init_auto,
     "more-features-than-rows": _more_features_than_rows,
+    "schedule-of-points": _schedule_of_points,
 }
 
 
@@ -143,6 +151,11 @@ def environment():
     return digest([result.numpy() for result in results])
 
 
+def tolerance(est):
+    """Return zero, unless a case has a tolerance of its own."""
+    return 0.0 if est.tol == defaults.TOL else est.tol
+
+
 def saved_parts(est):
     """Return the header and the arrays of a saved model, without volatile entries."""
     with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +179,7 @@ def results(case, dtype, *, fit=lambda est, views, **arguments: est.fit(views, *
     est, views, arguments = CASES[case]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit(est.set_params(dtype=dtype, tol=0.0, random_state=3), views, **arguments)
+        fit(est.set_params(dtype=dtype, tol=tolerance(est), random_state=3), views, **arguments)
         est = prepare(est)
         new = {name: values[:7] for name, values in views.items() if name != "left"}
         found = {

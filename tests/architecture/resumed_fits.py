@@ -41,7 +41,7 @@ def count_steps(case, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = fit_from(callbacks=[lambda *_: steps.append(1)])
-        fit(est.set_params(dtype=dtype, tol=0.0, random_state=3), views, **arguments)
+        fit(est.set_params(dtype=dtype, tol=golden.tolerance(est), random_state=3), views, **arguments)
     return len(steps)
 
 

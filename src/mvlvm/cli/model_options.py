@@ -55,6 +55,7 @@ MODEL_OPTIONS = {
         ModelOption("tol", float, defaults.TOL, TRAINING,
                     "Increase of the bound, in nats per entry and window of steps, at which training ends; 0 never."),
         ModelOption("learning_rate", float, defaults.LEARNING_RATE, TRAINING, "Learning rate of Adam."),
+        ModelOption("schedule", str, "auto", TRAINING, "auto begins with few spectral points, constant uses all."),
         ModelOption("n_draws", int, defaults.N_DRAWS, TRAINING, "Draws of latents and spectral points per step."),
         ModelOption("latent_kl_weight", float, 1.0, TRAINING, "Weight of the KL divergence from the prior."),
         ModelOption("compress", float, "auto", TRAINING,

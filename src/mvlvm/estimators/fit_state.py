@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mvlvm.estimators.problem import Problem
-from mvlvm.models.multiview import Dimensions, MultiViewLVM, init_states, states_of
+from mvlvm.models.multiview import Dimensions, MultiViewLVM, init_states, states_of, with_points
 from mvlvm.models.state import ViewState
 from mvlvm.models.views import ModelView
 from mvlvm.training.history import History
@@ -64,8 +64,9 @@ def initial_states(problem: Problem, model: MultiViewLVM) -> dict[str, ViewState
 
 
 def begin_run(
-    problem: Problem, init: str, mean: Float[Tensor, "N D"], states: Mapping[str, ViewState] | None = None
-) -> Run:
+    problem: Problem, init: str, mean: Float[Tensor, "N D"], states: Mapping[str, ViewState] | None = None,
+    *, is_trial: bool = False,
+) -> Run:  # fmt: skip
     """Return a run before its first step.
 
     All runs of a problem make the same draws: a fit that chooses an initialisation equals the fit with this one.
@@ -75,18 +76,26 @@ def begin_run(
         init: name of the initialisation.
         mean: initial latent means.
         states: the views' states before training; None computes them.
+        is_trial: whether the run is a trial of the initialisation, which uses all spectral points.
     """
     generator = problem.generator()
     model = problem.model(mean, problem.dimensions, generator)
-    states = states or initial_states(problem, model)
+    states = with_points(states or initial_states(problem, model), None if is_trial else n_first_points(problem))
     return Run(init, problem.dimensions, model, init_train_state(model.parameters(), generator, states))
+
+
+def n_first_points(problem: Problem) -> int | None:
+    """Return the number of spectral points per mixture at the beginning of a run; None stands for all."""
+    return problem.options.schedule.n_first_points
 
 
 def begin_fit(problem: Problem, latents: Mapping[str, Float[Tensor, "N D"]]) -> FitState:
     """Return the state of a fit before its first step; it begins with trials if there are several initial latents."""
     init, mean = next(iter(latents.items()))
-    run = begin_run(problem, init, mean)
-    return FitState(run, latents, run.state.view_states) if len(latents) > 1 else FitState(run)
+    if len(latents) == 1:
+        return FitState(begin_run(problem, init, mean))
+    run = begin_run(problem, init, mean, is_trial=True)
+    return FitState(run, latents, run.state.view_states)
 
 
 def trained_views(problem: Problem, run: Run) -> dict[str, ModelView]:
@@ -94,8 +103,9 @@ def trained_views(problem: Problem, run: Run) -> dict[str, ModelView]:
     return problem.views(run.model, run.state.view_states)
 
 
-def next_round(run: Run, dimensions: Dimensions) -> Run:
+def next_round(problem: Problem, run: Run, dimensions: Dimensions) -> Run:
     """Return the round after dimensions were removed from the model; it has a new optimiser."""
     generator: torch.Generator = run.state.generator
     states = {name: state.with_new_features() for name, state in run.state.view_states.items()}
+    states = with_points(states, n_first_points(problem))
     return Run(run.init, dimensions, run.model, init_train_state(run.model.parameters(), generator, states))

@@ -41,6 +41,10 @@ class NGMVLVM(AbstractMultiViewLVM):
             fifty steps to the next; training then ends with 200 steps of learning-rate decay. 0 never stops early.
         learning_rate: of Adam; after convergence, or at the end of `max_iter` steps, it decays along a cosine to a
             twentieth.
+        schedule: "constant" uses all spectral points in every step. "auto" trains models of several views with 16
+            points and twice the learning rate until the bound has converged, and then with all points; the rate is held
+            for 50 steps, and decays in 150 to the same final rate. It is "constant" for a single view, for up to 16
+            points, for `tol=0` and for `max_iter` below 400.
         n_draws: number of draws of latents and spectral points per step, the paper's I.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence; 1 makes the objective a lower bound.
@@ -120,6 +124,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         max_iter: int = defaults.MAX_ITER,
         tol: float = defaults.TOL,
         learning_rate: float = defaults.LEARNING_RATE,
+        schedule: str = "auto",
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
@@ -144,6 +149,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.max_iter = max_iter
         self.tol = tol
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.n_draws = n_draws
         self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight

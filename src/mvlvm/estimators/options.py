@@ -20,6 +20,9 @@ from mvlvm.models.spectral_mixture import MIXTURES, STATIONARY
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.scaling import SCALES, per_view
 
+# Values of the parameter `schedule`.
+SCHEDULES = ("auto", "constant")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions:
@@ -36,6 +39,23 @@ class ViewOptions:
     n_mixtures: int
     scale: Any
     weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSchedule:
+    """The number of spectral points and the learning rate until the bound is flat, and after it.
+
+    Attributes:
+        n_first_points: number of points per mixture until the bound is flat; None stands for all.
+        rate: learning rate until then.
+        hold_steps: number of steps for which the rate is held afterwards, before it decays.
+        final_fraction: fraction of the rate at the end of the decay.
+    """
+
+    n_first_points: int | None
+    rate: float
+    hold_steps: int
+    final_fraction: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +80,7 @@ class FitOptions:
     n_private: Any
     init: Any
     n_points: int
+    schedule_name: str
     max_iter: int
     tol: float
     learning_rate: float
@@ -80,6 +101,25 @@ class FitOptions:
         """The views of positive weight, which influence the latents."""
         return [name for name, view in self.views.items() if view.weight]
 
+    @property
+    def schedule(self) -> TrainingSchedule:
+        """The schedule of points and learning rate.
+
+        Few points determine the latents of a single view too coarsely, a run without a tolerance has no flat bound, and
+        a short one has no time for two phases: the number of points is then constant.
+        """
+        changes = (
+            self.schedule_name == "auto" and len(self.influential) > 1 and self.n_points > defaults.FIRST_POINTS
+            and self.tol > 0 and self.max_iter >= 2 * defaults.DECAY_STEPS
+        )  # fmt: skip
+        factor, hold_steps = (defaults.FIRST_RATE_FACTOR, defaults.HOLD_STEPS) if changes else (1.0, 0)
+        return TrainingSchedule(
+            n_first_points=defaults.FIRST_POINTS if changes else None,
+            rate=factor * self.learning_rate,
+            hold_steps=hold_steps,
+            final_fraction=defaults.FINAL_LEARNING_RATE_FRACTION / factor,
+        )
+
 
 def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
     """Validate the constructor's parameters that do not depend on the views.
@@ -93,6 +133,7 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         n_private=parameters["n_private"],
         init=parameters["init"],
         n_points=check_integer(parameters["n_points"], "n_points", at_least=1),
+        schedule_name=check_choice(parameters["schedule"], "schedule", SCHEDULES),
         max_iter=check_integer(parameters["max_iter"], "max_iter", at_least=1),
         tol=check_number(parameters["tol"], "tol", positive=False),
         learning_rate=check_number(parameters["learning_rate"], "learning_rate", positive=True),

@@ -25,6 +25,7 @@ from mvlvm.models.multiview import (
     graph_key,
     refreshed_states,
     total_gradients,
+    with_points,
     with_states,
 )
 from mvlvm.models.views import ModelView
@@ -113,13 +114,15 @@ def run_training(
     def refresh(states: ViewStates, n_steps: int) -> ViewStates:
         return refreshed_states(with_states(views, states), n_steps)
 
+    schedule = options.schedule
     config = TrainConfig(
-        max_iter=options.max_iter, learning_rate=options.learning_rate, tol=options.tol * problem.n_entries
+        max_iter=options.max_iter, learning_rate=schedule.rate, tol=options.tol * problem.n_entries,
+        hold_steps=schedule.hold_steps, final_fraction=schedule.final_fraction,
     )  # fmt: skip
     with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
         train(
             run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
-            refresh=refresh, graph_key=graph_key, interrupts=interrupts,
+            refresh=refresh, begin_decay=with_points, graph_key=graph_key, interrupts=interrupts,
         )  # fmt: skip
 
 
@@ -146,7 +149,7 @@ def choose_init(
         for name in names[names.index(state.run.init) :]:
             interrupts.raise_if_requested()
             if name != state.run.init:
-                state.run = begin_run(problem, name, state.latents[name], state.initial_states)
+                state.run = begin_run(problem, name, state.latents[name], state.initial_states, is_trial=True)
             try:
                 run_training(problem, state.run, trial, interrupts, _bound_callbacks(callbacks, problem, state))
             except NumericalError:  # another initialisation may succeed; if none does, training raises the error
@@ -199,7 +202,7 @@ def _train_rounds(problem: Problem, state: FitState, interrupts: Interrupts, cal
         keep_dimensions(run.model, kept)
         n_shared = int(kept[: run.dimensions.n_shared].sum())
         state.earlier.extend(run.state.history)
-        state.run = next_round(run, replace(run.dimensions, n_shared=n_shared))
+        state.run = next_round(problem, run, replace(run.dimensions, n_shared=n_shared))
 
 
 def _bound_callbacks(callbacks: Sequence[FitCallback], problem: Problem, state: FitState) -> list[Callback]:
@@ -219,6 +222,7 @@ def _end_of_training(problem: Problem, state: FitState) -> Trained:
             "Training has diverged: a parameter is not finite after the last step. Lower learning_rate, or fit with "
             "dtype='float64'."
         )
+    run.state.view_states = with_points(run.state.view_states)  # if training was interrupted before the decay
     views = {name: view.released() for name, view in trained_views(problem, run).items()}
     history = state.earlier
     history.extend(last)

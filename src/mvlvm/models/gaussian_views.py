@@ -1,5 +1,6 @@
 """Gaussian views, whose weights are integrated out: without missing entries, and with them."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -44,9 +45,9 @@ class CompleteGaussianView(AbstractView):
     def __init__(self, name: str, mixture: AbstractMixture, likelihood: Gaussian, *, n_points: int) -> None:
         super().__init__(name, mixture, likelihood, n_points=n_points)
 
-    def draw_features(self, generator: torch.Generator) -> FeatureMap:
+    def draw_features(self, generator: torch.Generator, n_points: int | None = None) -> FeatureMap:
         """Draw fresh spectral points, W^v ~ p(W^v)."""
-        return self.mixture(self.n_points, generator)
+        return self.mixture(n_points or self.n_points, generator)
 
     def init_state(self, data: ViewData, settings: StateSettings) -> CompleteState:
         """Compress the view."""
@@ -60,7 +61,7 @@ class CompleteGaussianView(AbstractView):
         self, data: ViewData, state: CompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
     ) -> tuple[Scalar, CompleteState]:
         """Estimate the log evidence by one draw of spectral points [eq:gaussian_elbo_estimate]."""
-        features, s = self.draw_features(generator), self.likelihood.noise_variance
+        features, s = self.draw_features(generator, state.n_points), self.likelihood.noise_variance
         correction = repeated_normalizers(data, s.double())
         with self.named_in_errors():
             return _collapsed_evidence(state, data.select(X), features, s) + correction, state
@@ -69,11 +70,11 @@ class CompleteGaussianView(AbstractView):
         self, data: ViewData, state: CompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
     ) -> ViewEvaluation:
         """Estimate the log evidence by one draw of spectral points, with analytic gradients; not within autograd."""
-        rows = data.select(X)
-        n_features = 2 * self.n_points * len(self.mixture.raw_alpha)
+        rows, n_points = data.select(X), state.n_points or self.n_points
+        n_features = 2 * n_points * len(self.mixture.raw_alpha)
         if n_features >= len(rows):
             return evaluate_by_autograd(self, data, state, X, generator)
-        frequencies, vjp = self.mixture.frequencies(self.mixture.base_draws(self.n_points, generator))
+        frequencies, vjp = self.mixture.frequencies(self.mixture.base_draws(n_points, generator))
         s = self.likelihood.noise_variance.detach()
         s = s.double() if X.is_cuda else s.item()
         with self.named_in_errors():
@@ -109,9 +110,9 @@ class IncompleteGaussianView(AbstractView):
     def __init__(self, name: str, mixture: AbstractMixture, likelihood: Gaussian, *, n_points: int) -> None:
         super().__init__(name, mixture, likelihood, n_points=n_points)
 
-    def draw_features(self, generator: torch.Generator) -> FeatureMap:
+    def draw_features(self, generator: torch.Generator, n_points: int | None = None) -> FeatureMap:
         """Draw fresh spectral points, W^v ~ p(W^v)."""
-        return self.mixture(self.n_points, generator)
+        return self.mixture(n_points or self.n_points, generator)
 
     def init_state(self, data: ViewData, settings: StateSettings) -> IncompleteState:
         """Start the variational means of missing entries at zero, the column means."""
@@ -125,13 +126,13 @@ class IncompleteGaussianView(AbstractView):
         self, data: ViewData, state: IncompleteState, X: Float[Tensor, "N D"], generator: torch.Generator
     ) -> tuple[Scalar, IncompleteState]:
         """Bound the log evidence by one draw of spectral points; the new state has better variational means."""
-        features, s = self.draw_features(generator), self.likelihood.noise_variance
+        features, s = self.draw_features(generator, state.n_points), self.likelihood.noise_variance
         correction = repeated_normalizers(data, s.double())
         assert data.missing is not None
         with self.named_in_errors():
             Phi = data.scale_rows(features(data.select(X)))
             bound = observed_evidence_bound(data.scale_rows(state.imputed), data.missing, Phi, s)
-        return bound.value + correction, IncompleteState(data.unscale_rows(bound.Z).detach())
+        return bound.value + correction, replace(state, imputed=data.unscale_rows(bound.Z).detach())
 
     def evaluate(
         self, data: ViewData, state: IncompleteState, X: Float[Tensor, "N D"], generator: torch.Generator

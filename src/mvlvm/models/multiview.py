@@ -194,6 +194,11 @@ def refreshed_states(views: Mapping[str, ModelView], n_steps: int) -> dict[str, 
     return {name: view.module.refresh(view.state, n_steps) for name, view in views.items()}
 
 
+def with_points(states: Mapping[str, ViewState], n_points: int | None = None) -> dict[str, ViewState]:
+    """Return the states of views for some number of spectral points; None stands for all."""
+    return {name: state.with_points(n_points) for name, state in states.items()}
+
+
 def final_views(views: Mapping[str, ModelView], settings: StateSettings) -> dict[str, ModelView]:
     """Return trained views with all columns of those that were compressed in training."""
     return {name: view.initialised(settings) if view.state is None else view for name, view in views.items()}

@@ -60,6 +60,7 @@ class CompleteState:
         target: the values whose collapsed evidence is computed, compressed or not; a cache.
         compression: of which `target` is a truncation; None if the view is not compressed; a cache.
         settings: how the state was made.
+        n_points: number of spectral points per mixture; None stands for all.
     """
 
     n_kept: int
@@ -67,6 +68,7 @@ class CompleteState:
     target: Target
     compression: Compression | None
     settings: StateSettings
+    n_points: int | None = None
 
     @classmethod
     def initial(cls, data: ViewData, settings: StateSettings) -> "CompleteState":
@@ -74,11 +76,13 @@ class CompleteState:
         Y = data.scale_rows(data.Y)
         scale = None if data.sample_weight is None else data.sample_weight.sqrt().to(settings.dtype)
         if settings.max_energy_share is None:
-            return cls(Y.shape[1], True, Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale), None, settings)
+            target = Target(Y, Y.shape[1], squared_norm(Y), 0.0, scale)
+            return cls(Y.shape[1], True, target, None, settings)
         directions = principal_directions(Y, settings.dtype)
         compression = Compression(Y, directions, settings.max_energy_share, settings.dtype, scale)
         n_kept = compression.expected_n_kept()
-        return cls(n_kept, True, compression.truncate(n_kept, coarse=True), compression, settings)
+        target = compression.truncate(n_kept, coarse=True)
+        return cls(n_kept, True, target, compression, settings)
 
     def refreshed(self, noise_variance: float, n_steps: int, *, unit: float = 1.0) -> "CompleteState":
         """Return the state with the precision and the truncation that the current noise variance requires.
@@ -96,20 +100,24 @@ class CompleteState:
     @property
     def essential(self) -> Essential:
         """What the caches are computed from."""
-        return {"n_kept": self.n_kept, "exact": self.exact}
+        return {"n_kept": self.n_kept, "exact": self.exact, "n_points": self.n_points}
 
     def restored(self, essential: Essential) -> "CompleteState":
         """Return the state with other essential values."""
-        return self._with(essential["n_kept"], essential["exact"])
+        return replace(self._with(essential["n_kept"], essential["exact"]), n_points=essential["n_points"])
+
+    def with_points(self, n_points: int | None) -> "CompleteState":
+        """Return the state with another number of spectral points."""
+        return replace(self, n_points=n_points)
 
     def with_new_features(self) -> "CompleteState":
         """Return the state after the number of latent dimensions has changed."""
         return self
 
     @property
-    def graph_key(self) -> tuple[int, bool]:
+    def graph_key(self) -> tuple[int, bool, int | None]:
         """What a recorded CUDA step depends on."""
-        return self.target.Y.shape[1], self.exact
+        return self.target.Y.shape[1], self.exact, self.n_points
 
     def _with(self, n_kept: int, exact: bool) -> "CompleteState":
         target = self.target
@@ -125,18 +133,24 @@ class IncompleteState:
 
     Attributes:
         imputed: current values, with variational means in the place of missing entries.
+        n_points: number of spectral points per mixture; None stands for all.
     """
 
     imputed: Float[Tensor, "R M"]
+    n_points: int | None = None
 
     @property
     def essential(self) -> Essential:
-        """The imputed values."""
-        return {"imputed": self.imputed}
+        """All values."""
+        return {"imputed": self.imputed, "n_points": self.n_points}
 
     def restored(self, essential: Essential) -> "IncompleteState":
         """Return the state with other essential values."""
-        return IncompleteState(essential["imputed"])
+        return IncompleteState(essential["imputed"], essential["n_points"])
+
+    def with_points(self, n_points: int | None) -> "IncompleteState":
+        """Return the state with another number of spectral points."""
+        return replace(self, n_points=n_points)
 
     def with_new_features(self) -> "IncompleteState":
         """Return the state after the number of latent dimensions has changed."""
@@ -154,22 +168,29 @@ class VariationalState:
 
     Attributes:
         weights: q(weights); None before the first step.
+        n_points: number of spectral points per mixture; None stands for all.
     """
 
     weights: ColumnWeights | None = None
+    n_points: int | None = None
 
     @property
     def essential(self) -> Essential:
-        """The parts of q(weights)."""
-        return {} if self.weights is None else self.weights._asdict()
+        """The parts of q(weights), and the number of points."""
+        return {**({} if self.weights is None else self.weights._asdict()), "n_points": self.n_points}
 
     def restored(self, essential: Essential) -> "VariationalState":
         """Return the state with other essential values."""
-        return VariationalState(ColumnWeights(**essential) if essential else None)
+        parts = {name: part for name, part in essential.items() if name != "n_points"}
+        return VariationalState(ColumnWeights(**parts) if parts else None, essential["n_points"])
+
+    def with_points(self, n_points: int | None) -> "VariationalState":
+        """Return the state with another number of spectral points, whose features have other weights."""
+        return self if n_points == self.n_points else VariationalState(None, n_points)
 
     def with_new_features(self) -> "VariationalState":
         """Return the state after the latent dimensions have changed, whose features have other weights."""
-        return VariationalState()
+        return VariationalState(None, self.n_points)
 
     @property
     def graph_key(self) -> None:

@@ -1,5 +1,6 @@
 """Views with any likelihood, and an explicit posterior of the weights."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -58,9 +59,9 @@ class VariationalView(AbstractView):
         self.draws: Tensor
         self.register_buffer("draws", mixture.base_draws(n_points, generator))
 
-    def draw_features(self, generator: torch.Generator) -> FeatureMap:
-        """Return the feature map of the kept base draws; nothing is drawn."""
-        features = self.mixture.feature_map(self.draws)
+    def draw_features(self, generator: torch.Generator, n_points: int | None = None) -> FeatureMap:
+        """Return the feature map of the kept base draws, or the first of them; nothing is drawn."""
+        features = self.mixture.feature_map(self.draws[:, :, :n_points])
         return FeatureMap(features.points, features.alpha, constant=defaults.CONSTANT_FEATURE)
 
     def init_state(self, data: ViewData, settings: StateSettings) -> VariationalState:
@@ -80,13 +81,13 @@ class VariationalView(AbstractView):
         The bound is then that of q(X) q(w | X), as the collapsed one is; with fixed weights it would favour latents
         with too small a variance. The gradient treats the weights as constants, which is exact at their optimum.
         """
-        Phi = self.draw_features(generator)(data.select(X)).double()
+        Phi = self.draw_features(generator, state.n_points)(data.select(X)).double()
         with self.named_in_errors():
             fixed = Phi.detach()
             weights = self._initial_weights(data.entries, fixed) if state.weights is None else state.weights
             weights = natural_gradient_step(weights, fixed, self._evaluate(data, fixed, weights)[1], rate=_WEIGHT_STEP)
             bound, _ = self._evaluate(data, Phi, weights)
-        return bound, VariationalState(weights)
+        return bound, replace(state, weights=weights)
 
     def evaluate(
         self, data: ViewData, state: VariationalState, X: Float[Tensor, "N D"], generator: torch.Generator
@@ -102,7 +103,7 @@ class VariationalView(AbstractView):
 
         Every step has one draw of X; `n_latent_draws` applies to views whose posterior has a closed form.
         """
-        features, weights = self.draw_features(generator), state.weights
+        features, weights = self.draw_features(generator), state.with_points(None).weights
         with self.named_in_errors():
             for step in range(_N_FINAL_WEIGHT_STEPS):
                 Phi = features(data.select(latent.sample(generator))).double()

@@ -64,8 +64,13 @@ class AbstractView(nn.Module, ABC):
         self.n_points = n_points
 
     @abstractmethod
-    def draw_features(self, generator: torch.Generator) -> FeatureMap:
-        """Return a feature map, with fresh spectral points unless the view keeps its own."""
+    def draw_features(self, generator: torch.Generator, n_points: int | None = None) -> FeatureMap:
+        """Return a feature map, with fresh spectral points unless the view keeps its own.
+
+        Args:
+            generator: source of the points.
+            n_points: their number per mixture; None stands for all, P.
+        """
 
     @abstractmethod
     def init_state(self, data: ViewData, settings: StateSettings) -> ViewState:

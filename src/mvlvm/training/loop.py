@@ -28,6 +28,8 @@ _MIN_WINDOW = 2
 Callback = Callable[[TrainState], None]
 # From the views' states and the number of steps so far to the states for the next steps.
 Refresh = Callable[[ViewStates, int], ViewStates]
+# From the views' states to those for the decay of the learning rate.
+BeginDecay = Callable[[ViewStates], ViewStates]
 # From the views' states to what a recorded CUDA step depends on; None if steps cannot be recorded.
 GraphKey = Callable[[ViewStates], Hashable | None]
 
@@ -42,7 +44,9 @@ class TrainConfig:
         tol: the bound has converged when its mean over a window of steps exceeds that of the window before by less than
             this; zero disables the check.
         window: number of steps over which the bound is averaged.
-        decay_steps: number of steps of the learning-rate decay.
+        decay_steps: number of steps of the learning-rate decay, including those for which the rate is held.
+        hold_steps: number of steps for which the rate is held at the beginning of the decay.
+        final_fraction: fraction of the rate at the end of the decay.
     """
 
     max_iter: int = defaults.MAX_ITER
@@ -50,6 +54,8 @@ class TrainConfig:
     tol: float = 0.0
     window: int = defaults.STOPPING_WINDOW
     decay_steps: int = defaults.DECAY_STEPS
+    hold_steps: int = 0
+    final_fraction: float = defaults.FINAL_LEARNING_RATE_FRACTION
 
     @property
     def n_decay_steps(self) -> int:
@@ -69,14 +75,21 @@ def learning_rates(config: TrainConfig, decay_from: int) -> list[float]:
         config: the rate, and the number of steps of its decay.
         decay_from: the first step of the decay.
     """
-    progress = [(step - decay_from) / max(1, config.n_decay_steps) for step in range(config.max_iter)]
-    return [config.learning_rate * cosine_decay(min(1.0, max(0.0, part))) for part in progress]
+    n_decay = config.n_decay_steps
+    n_held = config.hold_steps * n_decay // max(1, config.decay_steps)  # fewer in a short run
+    progress = [(step - decay_from - n_held) / max(1, n_decay - n_held) for step in range(config.max_iter)]
+    factors = (cosine_decay(min(1.0, max(0.0, part)), config.final_fraction) for part in progress)
+    return [config.learning_rate * factor for factor in factors]
 
 
-def cosine_decay(progress: float) -> float:
-    """Return the factor of the learning rate after a fraction `progress` of the decay."""
-    last = defaults.FINAL_LEARNING_RATE_FRACTION
-    return last + (1 - last) * 0.5 * (1 + math.cos(math.pi * progress))
+def cosine_decay(progress: float, final_fraction: float = defaults.FINAL_LEARNING_RATE_FRACTION) -> float:
+    """Return the factor of the learning rate after a fraction `progress` of the decay.
+
+    Args:
+        progress: from 0 to 1.
+        final_fraction: the factor at the end.
+    """
+    return final_fraction + (1 - final_fraction) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
 def as_callbacks(show: Callable[[int, float], None] | None) -> list[Callback]:
@@ -85,6 +98,11 @@ def as_callbacks(show: Callable[[int, float], None] | None) -> list[Callback]:
 
 
 def keep_states(view_states: ViewStates, n_steps: int) -> ViewStates:
+    """Return the states as they are."""
+    return view_states
+
+
+def same_states(view_states: ViewStates) -> ViewStates:
     """Return the states as they are."""
     return view_states
 
@@ -100,6 +118,7 @@ def train(
     *,
     callbacks: Sequence[Callback] = (),
     refresh: Refresh = keep_states,
+    begin_decay: BeginDecay = same_states,
     graph_key: GraphKey = never_record,
     interrupts: Interrupts | None = None,
 ) -> TrainState:
@@ -117,6 +136,7 @@ def train(
         config: the settings.
         callbacks: called after every step, or every run of recorded steps, with the state.
         refresh: called every fifty steps, to make decisions that need not be made in every step.
+        begin_decay: called before the first step of the decay.
         graph_key: returns what a recorded CUDA step depends on.
         interrupts: defers Ctrl-C to the end of a step; None leaves it as it is.
 
@@ -134,6 +154,8 @@ def train(
     steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
     try:
         while state.step < _decay_from(schedule, config) + config.n_decay_steps:
+            if not schedule.decays and state.step >= _decay_from(schedule, config):
+                state.view_states, schedule.decays = begin_decay(state.view_states), True
             if state.step == schedule.next_refresh:
                 state.view_states = refresh(state.view_states, state.step)
                 schedule.next_refresh = state.step + _REFRESH_EVERY

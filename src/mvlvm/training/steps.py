@@ -165,10 +165,12 @@ class Schedule:
     Attributes:
         decay_from: the first step of the learning-rate decay; None until the bound has converged.
         next_refresh: the number of steps after which the views' states are refreshed next.
+        decays: whether the decay has begun.
     """
 
     decay_from: int | None = None
     next_refresh: int = 0
+    decays: bool = False
 
 
 @dataclass
