@@ -16,6 +16,7 @@ from benchmarks.quality.likelihoods_page import LIKELIHOODS
 from benchmarks.quality.numerical_accuracy import NUMERICAL_ACCURACY
 from benchmarks.quality.schedules import SCHEDULES
 from benchmarks.quality.single_view_baselines import BASELINES
+from benchmarks.quality.spectral_points import SPECTRAL_POINTS
 from benchmarks.quality.variants import VARIANTS
 from benchmarks.speed.speed_page import SPEED
 from benchmarks.speed.wall_time import WALL_TIME
@@ -24,7 +25,7 @@ from benchmarks.study import Study
 _ALL = (
     TOY, MULTI_VIEW, CHANNEL, SINGLE_VIEW, HEAT_MAPS, VIEWS, ROTATED, CHALLENGING, RECONSTRUCTION, LATENTS, MISSING,
     THEOREM_FOUR, HELD_OUT, SPEED, WALL_TIME, CROSS_VIEW, LIKELIHOODS, BASELINES, VARIANTS, SCHEDULES,
-    NUMERICAL_ACCURACY,
+    SPECTRAL_POINTS, NUMERICAL_ACCURACY,
 )  # fmt: skip
 STUDIES = {study.name: study for study in _ALL}
 # Groups that can be run by name.

@@ -28,7 +28,7 @@ def bench(
     method: Annotated[list[str] | None, typer.Option(help="Run only these methods. Repeatable.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A test run of seconds, without meaningful results.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[Path, typer.Option(help="Output folder for cells, pages and figures.")] = Path("baselines"),
+    out: Annotated[Path, typer.Option(help="Output folder for cells, pages and figures.")] = Path("bench"),
     merge: Annotated[
         list[Path] | None, typer.Option(help="Merge the results of this file or folder; runs nothing. Repeatable.")
     ] = None,
