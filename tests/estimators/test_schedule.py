@@ -22,7 +22,12 @@ def same_history(first, second):
 
 @pytest.mark.parametrize(
     "setting",
-    [{"tol": 0.0, "max_iter": 400}, {"n_points": 16}, {"max_iter": 399}, {"view_weights": {"view1": 1.0, "view2": 0.0}}],
+    [
+        {"tol": 0.0, "max_iter": 400},
+        {"n_points": 16},
+        {"max_iter": 399},
+        {"view_weights": {"view1": 1.0, "view2": 0.0}},
+    ],
     ids=["no tolerance", "few points", "few steps", "one view of positive weight"],
 )
 def test_all_points_are_used_where_two_phases_are_impossible(views, setting):
