@@ -23,7 +23,7 @@ from mvlvm.evaluation import coverage
 
 # Data set -> options of `load`; "rows" is the largest number of rows, drawn by the seed.
 MULTI_VIEW_SETS: Mapping[str, Mapping[str, Any]] = {
-    "s-curve": {}, "s-curve, stationary": {"name": "s-curve", "kernels": ["rbf", "rbf"]}, "factors": {},
+    "s-curve": {}, "s-curve-stationary": {"name": "s-curve", "kernels": ["rbf", "rbf"]}, "factors": {},
     "shared-private": {}, "digits-halves": {}, "mfeat": {}, "mv-mnist": {}, "mnist-svhn": {"rows": 1500},
     "movies": {}, "cora": {"dense": True}, "bbcsport": {}, "bdgp": {}, "channel": {"rows": 2000}, "breast-tcga": {},
     "cll": {}, "nutrimouse": {}, "citeseq-pbmc": {},

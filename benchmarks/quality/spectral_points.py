@@ -10,7 +10,7 @@ AUTO, CONSTANT = "few points first", "all points"
 _OPTIONS = {AUTO: {"schedule": "auto"}, CONSTANT: {"schedule": "constant"}}
 _DIMENSIONS = (2, 10)
 # Ten dimensions need more rows than this one has.
-_TWO_DIMENSIONS_ONLY = {"nutrimouse", "s-curve", "s-curve, stationary", "factors", "shared-private"}
+_TWO_DIMENSIONS_ONLY = {"nutrimouse", "s-curve", "s-curve-stationary", "factors", "shared-private"}
 _LARGEST_SHARE = 0.05
 
 
