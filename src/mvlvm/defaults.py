@@ -24,7 +24,7 @@ FINAL_LEARNING_RATE_FRACTION = 0.05
 
 # The schedule "auto" for several views: few spectral points and a higher rate until the bound is flat, then all points;
 # the rate stays for some of the last steps, and decays to the same rate as otherwise.
-FIRST_POINTS = 16
+FIRST_POINTS = 25
 FIRST_RATE_FACTOR = 2.0
 HOLD_STEPS = 50
 

@@ -24,7 +24,7 @@ def same_history(first, second):
     "setting",
     [
         {"tol": 0.0, "max_iter": 400},
-        {"n_points": 16},
+        {"n_points": 25},
         {"max_iter": 399},
         {"view_weights": {"view1": 1.0, "view2": 0.0}},
     ],

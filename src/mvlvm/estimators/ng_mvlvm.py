@@ -41,7 +41,7 @@ class NGMVLVM(AbstractMultiViewLVM):
             fifty steps to the next; training then ends with 200 steps of learning-rate decay. 0 never stops early.
         learning_rate: of Adam; after convergence, or at the end of `max_iter` steps, it decays along a cosine to a
             twentieth.
-        schedule: "constant" uses all spectral points in every step. "auto" trains models of several views with 16
+        schedule: "constant" uses all spectral points in every step. "auto" trains models of several views with 25
             points and twice the learning rate until the bound has converged, and then with all points; the rate is held
             for 50 steps, and decays in 150 to the same final rate. It is "constant" for a single view, for up to 16
             points, for `tol=0` and for `max_iter` below 400.
