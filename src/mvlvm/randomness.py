@@ -24,6 +24,7 @@ class Stream(IntEnum):
     TEMPERING = 6
     NEW_ROWS = 7
     INITIALISATION = 8
+    BALANCE = 9
 
 
 def seed_from(random_state: RandomStateLike) -> int:

@@ -80,6 +80,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
     noise_variance_: dict[str, float]
     init_: str
     matmul_backend_: str
+    view_weights_: dict[str, float]
     history_: Mapping[str, np.ndarray]
     n_iter_: int
     stop_reason_: str

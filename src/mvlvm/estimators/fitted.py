@@ -157,6 +157,7 @@ class FitRecord:
         stop_reason: why training ended.
         init: name of the initialisation.
         matmul_backend: implementation of float32 products on a CPU.
+        view_weights: view name -> weight of its evidence.
         elbo: the bound in nats, averaged over draws.
         explained: the explained variance.
         relevance: views x latent dimensions; rows sum to one.
@@ -167,6 +168,7 @@ class FitRecord:
     stop_reason: str
     init: str
     matmul_backend: str
+    view_weights: Mapping[str, float]
     elbo: Lazy[float]
     explained: Lazy[VarianceShares]
     relevance: Lazy[Float[np.ndarray, "V D"]]
@@ -195,6 +197,7 @@ def record_fit(predictor: Predictor, trained: Trained, *, memory_budget: float, 
     data = {name: view.data for name, view in views.items()}
     return FitRecord(
         trained.history.as_arrays(), str(trained.history.stop_reason), trained.init, matmul_backend,
+        {name: view.weight for name, view in views.items()},
         elbo=Lazy(partial(reported_bound, model, views, predictor.seed, memory_budget=memory_budget)),
         explained=Lazy(partial(variance_shares, model.latent, data), functions),
         relevance=Lazy(partial(relevance_table, model.latent), functions),
@@ -276,6 +279,7 @@ def fitted_attributes(fitted: FittedModel, record: FitRecord) -> dict[str, Any]:
         },
         "init_": record.init,
         "matmul_backend_": record.matmul_backend,
+        "view_weights_": dict(record.view_weights),
         "history_": record.history,
         "n_iter_": len(record.history["objective"]),
         "stop_reason_": record.stop_reason,

@@ -11,12 +11,14 @@ from mvlvm.errors import ViewWarning, warn
 from mvlvm.estimators.fit_snapshot import Snapshot, unpack_fit
 from mvlvm.estimators.fit_state import FitState, begin_fit
 from mvlvm.estimators.objective_terms import objective_terms
-from mvlvm.estimators.options import FitOptions, resolve_dimensions
+from mvlvm.estimators.options import FitOptions, resolve_dimensions, with_weights
 from mvlvm.estimators.preprocessing import ScaledViews, zero_weight_rows
 from mvlvm.estimators.problem import Problem, make_problem
 from mvlvm.init.initializations import INITIALIZATIONS, InitViews, initial_means, with_private
 from mvlvm.init.pca import values_for_init
 from mvlvm.models.multiview import Dimensions
+from mvlvm.randomness import Stream, make_generator
+from mvlvm.views.balance import balance_views
 
 # Value of the parameter `init` that tries all initialisations, and the value of `init_` if it was an array.
 AUTO, ARRAY = "auto", "array"
@@ -36,8 +38,13 @@ def initialize(
         snapshot: of a fit to the same views with the same options and seed, to continue; None computes initial latents.
     """
     values = {name: values_for_init(Y, views.likelihoods[name]) for name, Y in views.arrays.items()}
+    norms = None
+    if options.balance:
+        generator = make_generator(seed, Stream.BALANCE)
+        weights, norms = balance_views(values, views.likelihoods, generator)
+        options = with_weights(options, weights)
     dimensions = resolve_dimensions(options, values)
-    influential = InitViews({name: values[name] for name in options.influential}, dimensions, seed)
+    influential = InitViews({name: values[name] for name in options.influential}, dimensions, seed, norms)
     problem = make_problem(views, dimensions, objective_terms(influential, options), options, seed)
     if snapshot is not None:
         return problem, unpack_fit(problem, snapshot)

@@ -30,7 +30,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws: number of draws per step.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence.
-        view_weights: weight of every view's evidence; per view.
+        view_weights: weight of every view's evidence; per view, or "balanced".
         compress: how far training may compress complete Gaussian views.
         memory_budget: bytes that the features of one view may take in training.
         matmul_backend: implementation of float32 matrix products on a CPU: "auto", "torch" or "onednn".
@@ -70,7 +70,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
-        view_weights: Mapping[str, float] | None = None,
+        view_weights: str | Mapping[str, float] | None = None,
         compress: str | float | None = "auto",
         memory_budget: float | None = None,
         matmul_backend: str = "auto",

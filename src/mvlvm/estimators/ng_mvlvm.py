@@ -43,13 +43,15 @@ class NGMVLVM(AbstractMultiViewLVM):
             twentieth.
         schedule: "constant" uses all spectral points in every step. "auto" trains models of several views with 25
             points and twice the learning rate until the bound has converged, and then with all points; the rate is held
-            for 50 steps, and decays in 150 to the same final rate. It is "constant" for a single view, for up to 16
+            for 50 steps, and decays in 150 to the same final rate. It is "constant" for a single view, for up to 25
             points, for `tol=0` and for `max_iter` below 400.
         n_draws: number of draws of latents and spectral points per step, the paper's I.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence; 1 makes the objective a lower bound.
-        view_weights: weight of every view's evidence; per view; None is 1. A view of weight 0 does not influence the
-            latents, but is learned and can be predicted from them.
+        view_weights: weight of every view's evidence; per view; None is 1. "balanced" gives views of equally many
+            effective dimensions equal influence, whatever their numbers of columns, on the latents and on their initial
+            means; see `view_weights_`. A view of weight 0 does not influence the latents, but is learned and can be
+            predicted from them.
         compress: how far training may compress a complete Gaussian view to its leading directions: the part that is
             dropped has at most this share of the noise's energy. "auto" is 0.1, None disables compression. It can only
             lower the bound; predictions and `elbo_` use all columns.
@@ -91,6 +93,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         fit_seconds_: time of the stages of a fit, "preparing" (validation, preprocessing, initialisation), "training"
             and "finishing"; "predictions" is the time of everything that was computed on first use so far, which is
             also listed by name; not saved to files.
+        view_weights_: view -> weight of its evidence.
         view_names_: names of the views in order; a list gives view0, view1 and so on.
         n_features_in_: number of columns of a single view, or view -> number of columns.
         model_: the fitted model.
@@ -128,7 +131,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
-        view_weights: Mapping[str, float] | None = None,
+        view_weights: str | Mapping[str, float] | None = None,
         compress: str | float | None = "auto",
         memory_budget: float | None = None,
         matmul_backend: str = "auto",

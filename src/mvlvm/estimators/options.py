@@ -20,6 +20,8 @@ from mvlvm.models.spectral_mixture import MIXTURES, STATIONARY
 from mvlvm.randomness import RandomStateLike
 from mvlvm.views.scaling import SCALES, per_view
 
+# Value of the parameter `view_weights`.
+BALANCED = "balanced"
 # Values of the parameter `schedule`.
 SCHEDULES = ("auto", "constant")
 
@@ -68,6 +70,7 @@ class FitOptions:
         n_private: view name -> number of private dimensions, as given; `resolve_dimensions` validates it.
         arithmetic: implementation of float32 products and functions on a CPU.
         init: initialisation as given; `initial_latents` validates it.
+        balance: whether the weights of the views' evidences balance them; until the views are scaled, they are one.
         compress: energy that views may lose in training, as a share of the noise's; None for no compression.
         random_state: seed of the fit, as given.
         views: view name -> its options; empty until the views are known.
@@ -79,6 +82,7 @@ class FitOptions:
     prune: bool
     n_private: Any
     init: Any
+    balance: bool
     n_points: int
     schedule_name: str
     max_iter: int
@@ -132,6 +136,7 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         prune=_is_auto(parameters["n_components"]),
         n_private=parameters["n_private"],
         init=parameters["init"],
+        balance=_is_balanced(parameters["view_weights"]),
         n_points=check_integer(parameters["n_points"], "n_points", at_least=1),
         schedule_name=check_choice(parameters["schedule"], "schedule", SCHEDULES),
         max_iter=check_integer(parameters["max_iter"], "max_iter", at_least=1),
@@ -161,13 +166,13 @@ def with_view_options(options: FitOptions, parameters: Mapping[str, Any], names:
     kernels = per_view(parameters.get("kernel", STATIONARY), names, "kernel")
     n_mixtures = per_view(parameters["n_mixtures"], names, "n_mixtures")
     scales = per_view(parameters["scale"], names, "scale")
-    weights = per_view(parameters["view_weights"], names, "view_weights")
+    weights = per_view(None if options.balance else parameters["view_weights"], names, "view_weights")
     views = {
         name: ViewOptions(
             kernel=check_choice(kernels[name], "kernel", tuple(MIXTURES)),
             n_mixtures=check_integer(n_mixtures[name], "n_mixtures", at_least=1),
             scale=check_choice(scales[name], "scale", SCALES),
-            weight=1.0 if weights[name] is None else check_number(weights[name], "view_weights", positive=False),
+            weight=_check_weight(weights[name]),
         )
         for name in names
     }
@@ -176,6 +181,23 @@ def with_view_options(options: FitOptions, parameters: Mapping[str, Any], names:
             "view_weights must be positive for at least one view. Got only zeros. Omit it to weight all views equally."
         )
     return replace(options, views=views)
+
+
+def _is_balanced(value: Any) -> bool:
+    return isinstance(value, str) and value == BALANCED
+
+
+def _check_weight(value: Any) -> float:
+    if isinstance(value, str):
+        raise ValueError(
+            f"view_weights must be None, {BALANCED!r}, or a dict of view names and non-negative numbers. Got {value!r}."
+        )
+    return 1.0 if value is None else check_number(value, "view_weights", positive=False)
+
+
+def with_weights(options: FitOptions, weights: Mapping[str, float]) -> FitOptions:
+    """Return options with weights of the views' evidences."""
+    return replace(options, views={name: replace(view, weight=weights[name]) for name, view in options.views.items()})
 
 
 def check_device(value: Any) -> torch.device:

@@ -100,6 +100,7 @@ class EstimatorHeader(TypedDict):
     history: list[str]
     data: bool
     matmul_backend: NotRequired[str]
+    view_weights: NotRequired[dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         "history": list(saved.record.history),
         "data": data,
         "matmul_backend": saved.record.matmul_backend,
+        "view_weights": dict(saved.record.view_weights),
     }
     return header, arrays
 
@@ -200,12 +202,23 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         stop_reason=header["stop_reason"],
         init=header["init"],
         matmul_backend=header.get("matmul_backend", TORCH),
+        view_weights=_unpack_view_weights(header),
         elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
         data=_unpack_data(list(views), arrays) if header["data"] else None,
     )
     return Saved(header["estimator"], parameters, fitted, record, _unpack_given(fitted, arrays))
+
+
+def _unpack_view_weights(header: EstimatorHeader) -> dict[str, float]:
+    """Return the weights of the views; files of older versions hold them as a parameter only."""
+    names = [view["name"] for view in header["views"]]
+    given = header["parameters"].get("view_weights")
+    weights = header.get("view_weights", dict.fromkeys(names, 1.0) | (given if isinstance(given, dict) else {}))
+    if set(weights) != set(names) or not all(weight >= 0 for weight in weights.values()):
+        raise ValueError("the weights of the views are invalid")
+    return weights
 
 
 def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:

@@ -51,7 +51,7 @@ _MAX_REPULSION = 4.0
 class GraphEmbeddings:
     """Embeddings of the k-nearest-neighbour graph of all views, (N, D), with uncorrelated dimensions of unit variance.
 
-    Neighbours are those in all views side by side, each divided by its norm, so that all views have equal weight. Rows
+    Neighbours are those in all views side by side, each scaled to a norm, by default the same for all views. Rows
     without a view are compared by the views that both rows have (hot-deck imputation). Rows without any observed entry
     are not part of the graph, and are set to zero. Every embedding is computed once, on first use.
 
@@ -59,17 +59,24 @@ class GraphEmbeddings:
         Ys: centred views; NaN marks missing entries.
         n_components: the number of dimensions D.
         generator: the source of all draws; on the CPU, so that they are the same on every device.
+        norms: Frobenius norms of the views; None stands for ones.
 
     Raises:
         ViewError: the concatenated views have rank less than D, or too few rows.
     """
 
-    def __init__(self, Ys: Sequence[Float[Tensor, "N _"]], n_components: int, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        Ys: Sequence[Float[Tensor, "N _"]],
+        n_components: int,
+        generator: torch.Generator,
+        norms: Sequence[float] | None = None,
+    ) -> None:
         present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
         known = present.any(dim=1)
-        completed = normalise_views(Ys, n_components)
+        completed = normalise_views(Ys, n_components, norms)
         if not present.all():
-            completed = hot_deck_impute(completed, present)
+            completed = hot_deck_impute(completed, present, norms)
         if not known.all():
             completed = ConcatenatedMatrix([Y[known] for Y in completed.parts], completed.factors)
         self._known, self._completed, self._generator = known, completed, generator

@@ -5,6 +5,8 @@ for the initialisation only, this view from its nearest row (the donor) in the v
 used rather than a mean of several: means vary less than rows do, so that imputed rows would cluster again.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -13,15 +15,18 @@ from mvlvm.init.knn_graph import DISTANCES_PER_BLOCK, MAX_COMPONENTS, squared_di
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 
-def hot_deck_impute(completed: ConcatenatedMatrix, present: Bool[Tensor, "N V"]) -> ConcatenatedMatrix:
-    """Return views in which missing views of rows are imputed by those of their nearest donors, rescaled to unit norm.
+def hot_deck_impute(
+    completed: ConcatenatedMatrix, present: Bool[Tensor, "N V"], norms: Sequence[float] | None = None
+) -> ConcatenatedMatrix:
+    """Return views in which missing views of rows are imputed by those of their nearest donors, rescaled to norms.
 
     A row keeps its completed entries if no row that has the view shares another view with it. A view with a single
     observed entry in a row counts as present in this row.
 
     Args:
-        completed: views of equal norm, their missing entries already completed by any method.
+        completed: normalised views, their missing entries already completed by any method.
         present: which rows have an observed entry in which views.
+        norms: Frobenius norms to scale the views to; None stands for ones.
     """
     scores = [_scores(Y, factor) for Y, factor in zip(completed.parts, completed.factors, strict=True)]
     parts = list(completed.parts)
@@ -31,7 +36,9 @@ def hot_deck_impute(completed: ConcatenatedMatrix, present: Bool[Tensor, "N V"])
             nearest, found = _nearest_donors(scores, present, recipients, donors)
             parts[view] = parts[view].clone()
             parts[view][recipients[found]] = completed.parts[view][nearest[found]]
-    return ConcatenatedMatrix(parts, [1 / float(torch.linalg.matrix_norm(Y)) for Y in parts])
+    norms = norms or [1.0] * len(parts)
+    factors = [norm / float(torch.linalg.matrix_norm(Y)) for Y, norm in zip(parts, norms, strict=True)]
+    return ConcatenatedMatrix(parts, factors)
 
 
 def _scores(Y: Float[Tensor, "N M"], factor: float) -> Float[Tensor, "N d"]:

@@ -25,11 +25,13 @@ class InitViews:
         arrays: view name -> scaled view, centred; NaN marks missing entries.
         dimensions: which view depends on which latent dimensions.
         seed: of initialisations that draw random numbers.
+        norms: view name -> Frobenius norm of the view beside the others; None stands for ones.
     """
 
     arrays: Mapping[str, Float[Tensor, "N _"]]
     dimensions: Dimensions
     seed: int
+    norms: Mapping[str, float] | None = None
 
     @property
     def n_observed_rows(self) -> int:
@@ -40,7 +42,12 @@ class InitViews:
     def graph(self) -> GraphEmbeddings:
         """Embeddings of the k-nearest-neighbour graph, which several initialisations share."""
         generator = make_generator(self.seed, Stream.INITIALISATION)
-        return GraphEmbeddings(list(self.arrays.values()), self.dimensions.n_shared, generator)
+        return GraphEmbeddings(list(self.arrays.values()), self.dimensions.n_shared, generator, self.norms_in_order)
+
+    @property
+    def norms_in_order(self) -> list[float] | None:
+        """The norms in the order of the views."""
+        return None if self.norms is None else [self.norms[name] for name in self.arrays]
 
 
 class AbstractInitialization(ABC):
@@ -71,7 +78,7 @@ class PCAInitialization(AbstractInitialization):
         matrices, dimensions = list(views.arrays.values()), views.dimensions
         if dimensions.private:
             return private_init(matrices, list(views.arrays), dimensions)
-        return rotated_pca_init(matrices, dimensions.n_shared)
+        return rotated_pca_init(matrices, dimensions.n_shared, views.norms_in_order)
 
 
 class EigenmapInitialization(AbstractInitialization):

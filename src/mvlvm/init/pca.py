@@ -66,12 +66,19 @@ def pca_init(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Ten
     return scale_to_unit_variance(_components(normalise_views(Ys, n_components), n_components, remedy=""))
 
 
-def rotated_pca_init(Ys: Sequence[Float[Tensor, "N _"]], n_components: int) -> Float[Tensor, "N D"]:
+def rotated_pca_init(
+    Ys: Sequence[Float[Tensor, "N _"]], n_components: int, norms: Sequence[float] | None = None
+) -> Float[Tensor, "N D"]:
     """Return the components of `pca_init`, (N, D), rotated if that separates components of some views from others.
 
     One or two components are never rotated; see the module's docstring for the criterion.
+
+    Args:
+        Ys: centred views; NaN marks missing entries.
+        n_components: the number of components D.
+        norms: Frobenius norms to scale the views to; None stands for ones.
     """
-    completed = normalise_views(Ys, n_components)
+    completed = normalise_views(Ys, n_components, norms)
     return _rotated(_components(completed, n_components), completed)
 
 
@@ -144,9 +151,17 @@ def complete_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> tuple[Float
     return tuple(Y * factor for Y, factor in zip(completed.parts, completed.factors, strict=True))
 
 
-def normalise_views(Ys: Sequence[Float[Tensor, "N _"]], rank: int) -> ConcatenatedMatrix:
-    """Return the views side by side, each divided by its norm; missing entries are completed as in `complete_views`."""
-    factors = [1 / _norm(Y) for Y in Ys]
+def normalise_views(
+    Ys: Sequence[Float[Tensor, "N _"]], rank: int, norms: Sequence[float] | None = None
+) -> ConcatenatedMatrix:
+    """Return the views side by side, each scaled to a norm; missing entries are completed as in `complete_views`.
+
+    Args:
+        Ys: centred views; NaN marks missing entries.
+        rank: of the matrix that completes missing entries.
+        norms: Frobenius norms of the observed entries to scale the views to; None stands for ones.
+    """
+    factors = [norm / _norm(Y) for Y, norm in zip(Ys, norms or [1.0] * len(Ys), strict=True)]
     if not any(bool(torch.isnan(Y[rows]).any()) for Y in Ys for rows in row_blocks(*Y.shape)):
         return ConcatenatedMatrix(Ys, factors)
     Z = torch.cat([Y * factor for Y, factor in zip(Ys, factors, strict=True)], dim=1)
