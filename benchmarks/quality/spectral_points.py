@@ -6,8 +6,8 @@ from benchmarks.results import Results
 from benchmarks.study import NO, YES, Claim, PagePart, Study, Verdict
 from benchmarks.tables import NOTHING, ResultTable
 
-AUTO, CONSTANT = "few points first", "all points"
-_OPTIONS = {AUTO: {"schedule": "auto"}, CONSTANT: {"schedule": "constant"}}
+COARSE, CONSTANT = "few points first", "all points"
+_OPTIONS = {COARSE: {"schedule": "coarse-to-fine"}, CONSTANT: {"schedule": "constant"}}
 _DIMENSIONS = (2, 10)
 # Ten dimensions need more rows than this one has.
 _TWO_DIMENSIONS_ONLY = {"nutrimouse", "s-curve", "s-curve-stationary", "factors", "shared-private"}
@@ -33,11 +33,11 @@ def measure(cell: Cell) -> Measurement:
 
 def page(results: Results) -> list[PagePart]:
     """Return a table of gains."""
-    compared = compare(results, AUTO, CONSTANT, _DIMENSIONS)
+    compared = compare(results, COARSE, CONSTANT, _DIMENSIONS)
     rows = [["data", "D", *(measure.column for measure in MEASURES), "time"]]
     for data, D in dict.fromkeys((item.data, item.dimensions) for item in compared):
         gains = {item.measure: item for item in compared if (item.data, item.dimensions) == (data, D)}
-        seconds = [results.mean_std("seconds", data, method, {"D": D}) for method in (AUTO, CONSTANT)]
+        seconds = [results.mean_std("seconds", data, method, {"D": D}) for method in (COARSE, CONSTANT)]
         ratio = NOTHING if None in seconds else f"{seconds[0].mean / seconds[1].mean:.2f}"  # pyright: ignore[reportOptionalMemberAccess]
         rows.append([data, str(D), *(_text(gains.get(measure)) for measure in MEASURES), ratio])
     return [
@@ -56,7 +56,7 @@ def _text(item: Compared | None) -> str:
 
 def few_losses(results: Results) -> Verdict | None:
     """Judge whether at most one in twenty comparisons is a loss, and none a large one."""
-    compared = compare(results, AUTO, CONSTANT, _DIMENSIONS)
+    compared = compare(results, COARSE, CONSTANT, _DIMENSIONS)
     if not compared:
         return None
     worse, much = ([item for item in compared if chosen(item)] for chosen in (_worse, _much_worse))
@@ -77,9 +77,9 @@ SPECTRAL_POINTS = Study(
     name="spectral-points",
     title="Few spectral points first",
     what="""
-With `schedule="auto"`, models of several views are trained with 25 spectral points per mixture component until the
-bound is flat, and then with all 50. This study compares it with `schedule="constant"`, by the bound, the use of the
-latents, and predictions of every view of a fifth of the rows, which are not fitted, from the other views. The rows of
+With `schedule="coarse-to-fine"`, models of several views are trained with 25 spectral points per mixture component
+until the bound is flat, and then with all 50. This study compares it with `schedule="constant"`, by the bound, the use
+of the latents, and predictions of every view of a fifth of the rows, which are not fitted, from the other views. The rows of
 large data sets are drawn by the seed.""",
     group="quality",
     cells=cells,

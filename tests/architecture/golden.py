@@ -95,7 +95,7 @@ def _more_features_than_rows():
 
 
 def _schedule_of_points():
-    est = NGMVLVM(n_points=30, max_iter=400, tol=0.01, n_components="auto", max_components=3)
+    est = NGMVLVM(schedule="coarse-to-fine", n_points=30, max_iter=400, tol=0.01, n_components="auto", max_components=3)
     views = _counts_and_labels()[1]
     likelihood = {"left": "gaussian", "counts": "poisson", "yes": "bernoulli", "kind": "categorical"}
     return est.set_params(likelihood=likelihood), views, {}

@@ -26,7 +26,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         max_iter: maximum number of steps.
         tol: tolerance of the stopping rule, in nats per entry.
         learning_rate: of Adam.
-        schedule: "constant", or "auto", which begins with fewer spectral points.
+        schedule: "constant", or "coarse-to-fine", which begins with few spectral points.
         n_draws: number of draws per step.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence.
@@ -66,7 +66,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         max_iter: int = defaults.MAX_ITER,
         tol: float = defaults.TOL,
         learning_rate: float = defaults.LEARNING_RATE,
-        schedule: str = "auto",
+        schedule: str = "constant",
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,

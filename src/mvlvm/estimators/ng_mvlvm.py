@@ -41,10 +41,11 @@ class NGMVLVM(AbstractMultiViewLVM):
             fifty steps to the next; training then ends with 200 steps of learning-rate decay. 0 never stops early.
         learning_rate: of Adam; after convergence, or at the end of `max_iter` steps, it decays along a cosine to a
             twentieth.
-        schedule: "constant" uses all spectral points in every step. "auto" trains models of several views with 25
-            points and twice the learning rate until the bound has converged, and then with all points; the rate is held
-            for 50 steps, and decays in 150 to the same final rate. It is "constant" for a single view, for up to 25
-            points, for `tol=0` and for `max_iter` below 400.
+        schedule: "constant" uses all spectral points in every step. "coarse-to-fine" trains models of several views
+            with 25 points and twice the learning rate until the bound has converged, and then with all points; the rate
+            is held for 50 steps, and decays in 150 to the same final rate. It takes half of the time, for bounds as
+            good, but slightly worse neighbourhoods; it is "constant" for a single view, for up to 25 points, for
+            `tol=0` and for `max_iter` below 400.
         n_draws: number of draws of latents and spectral points per step, the paper's I.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence; 1 makes the objective a lower bound.
@@ -127,7 +128,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         max_iter: int = defaults.MAX_ITER,
         tol: float = defaults.TOL,
         learning_rate: float = defaults.LEARNING_RATE,
-        schedule: str = "auto",
+        schedule: str = "constant",
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,

@@ -23,7 +23,7 @@ from mvlvm.views.scaling import SCALES, per_view
 # Value of the parameter `view_weights`.
 BALANCED = "balanced"
 # Values of the parameter `schedule`.
-SCHEDULES = ("auto", "constant")
+CONSTANT, COARSE_TO_FINE = SCHEDULES = ("constant", "coarse-to-fine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class FitOptions:
         a short one has no time for two phases: the number of points is then constant.
         """
         changes = (
-            self.schedule_name == "auto" and len(self.influential) > 1 and self.n_points > defaults.FIRST_POINTS
+            self.schedule_name == COARSE_TO_FINE and len(self.influential) > 1 and self.n_points > defaults.FIRST_POINTS
             and self.tol > 0 and self.max_iter >= 2 * defaults.DECAY_STEPS
         )  # fmt: skip
         factor, hold_steps = (defaults.FIRST_RATE_FACTOR, defaults.HOLD_STEPS) if changes else (1.0, 0)

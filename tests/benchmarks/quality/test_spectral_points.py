@@ -6,7 +6,7 @@ import pytest
 from benchmarks.cells import Cell
 from benchmarks.quality import fit_comparison
 from benchmarks.quality.fit_comparison import MEASURES, compare, load_rows, measure_options
-from benchmarks.quality.spectral_points import AUTO, CONSTANT, SPECTRAL_POINTS
+from benchmarks.quality.spectral_points import COARSE, CONSTANT, SPECTRAL_POINTS
 from benchmarks.study import claim_rows, render_page
 from tests.benchmarks.quality.stored_results import record, results_of, table_row
 
@@ -19,13 +19,13 @@ def records_of(gains, metric="bound"):
     return [
         make_record(method, seed, {metric: value, "seconds": 1.0 + (method == CONSTANT)})
         for seed, gain in enumerate(gains)
-        for method, value in ((AUTO, seed + gain), (CONSTANT, float(seed)))
+        for method, value in ((COARSE, seed + gain), (CONSTANT, float(seed)))
     ]
 
 
 def test_gains_are_paired_by_seed_and_errors_count_as_losses(tmp_path):
     results = results_of(SPECTRAL_POINTS, tmp_path, records_of([0.02, 0.04], "RMSE"))
-    (item,) = compare(results, AUTO, CONSTANT, (2,))
+    (item,) = compare(results, COARSE, CONSTANT, (2,))
     assert (item.data, item.dimensions, item.measure.metric) == ("mfeat", 2, "RMSE")
     assert item.gain.mean == pytest.approx(-3.0)
     assert item.gain.standard_error == pytest.approx(1.0)
@@ -45,8 +45,8 @@ def test_page_shows_losses_and_the_claim(tmp_path, gains, holds, shown):
 
 @pytest.mark.filterwarnings("ignore::mvlvm.errors.ConvergenceWarning")
 def test_every_metric_is_measured():
-    cell = Cell(study="spectral-points", method=AUTO, data="s-curve", seed=0, settings={"D": 2, "quick": True})
-    metrics = measure_options(cell, {"schedule": "auto"}).metrics
+    cell = Cell(study="spectral-points", method=COARSE, data="s-curve", seed=0, settings={"D": 2, "quick": True})
+    metrics = measure_options(cell, {"schedule": "coarse-to-fine"}).metrics
     assert {measure.metric for measure in MEASURES} - set(metrics) == {"accuracy"}
     assert all(np.isfinite(value) for value in metrics.values())
 
