@@ -79,8 +79,8 @@ SPECTRAL_POINTS = Study(
     what="""
 With `schedule="coarse-to-fine"`, models of several views are trained with 25 spectral points per mixture component
 until the bound is flat, and then with all 50. This study compares it with `schedule="constant"`, by the bound, the use
-of the latents, and predictions of every view of a fifth of the rows, which are not fitted, from the other views. The rows of
-large data sets are drawn by the seed.""",
+of the latents, and predictions of every view of a fifth of the rows, which are not fitted, from the other views. The
+rows of large data sets are drawn by the seed.""",
     group="quality",
     cells=cells,
     measure=measure,

@@ -22,8 +22,8 @@ STOPPING_WINDOW = 50
 DECAY_STEPS = 200
 FINAL_LEARNING_RATE_FRACTION = 0.05
 
-# The schedule "coarse-to-fine" for several views: few spectral points and a higher rate until the bound is flat, then all
-# points; the rate stays for some of the last steps, and decays to the same rate as otherwise.
+# The schedule "coarse-to-fine" for several views: few spectral points and a higher rate until the bound is flat, then
+# all points; the rate stays for some of the last steps, and decays to the same rate as otherwise.
 FIRST_POINTS = 25
 FIRST_RATE_FACTOR = 2.0
 HOLD_STEPS = 50

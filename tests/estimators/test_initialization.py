@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.decomposition import PCA
 
 import mvlvm
 from mvlvm import MVARFLVM, NGMVLVM, ConvergenceWarning, NumericalError
 from mvlvm.estimators import train
-from mvlvm.init.initializations import EigenmapInitialization, InitViews, LayoutInitialization
+from mvlvm.init.initializations import EigenmapInitialization, InitViews, NeighbourInitialization
 from mvlvm.models.multiview import Dimensions, MultiViewLVM
 
 QUICK = {"max_iter": 5, "tol": 0.0, "n_points": 5, "random_state": 0}
 UNTRAINED = QUICK | {"max_iter": 1, "learning_rate": 1e-6}
-INITIALISATIONS = ("pca", "spectral", "neighbors")
+INITIALISATIONS = ("pca", "spectral", "tsne", "covariance")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def trials(monkeypatch):
 
 
 @pytest.mark.parametrize("estimator", [NGMVLVM, MVARFLVM])
-@pytest.mark.parametrize("init", ["spectral", "neighbors"])
+@pytest.mark.parametrize("init", ["spectral", "tsne", "covariance"])
 def test_initial_latents_have_unit_variance_and_are_reproducible(clusters, estimator, init):
     first, again = (estimator(init=init, n_components=3, **UNTRAINED).fit(clusters) for _ in range(2))
     np.testing.assert_allclose(first.embedding_.var(axis=0), 1, rtol=1e-3)
@@ -50,7 +51,7 @@ def test_fitted_estimators_report_their_initialisation(clusters, fitted):
     assert NGMVLVM(init=np.random.default_rng(0).normal(size=(120, 2)), **QUICK).fit(clusters).init_ == "array"
 
 
-@pytest.mark.parametrize("init", ["spectral", "neighbors", "auto"])
+@pytest.mark.parametrize("init", ["spectral", "tsne", "covariance", "auto"])
 def test_initialisation_supports_missing_entries_private_dimensions_and_zero_sample_weights(clusters, init):
     views = {name: Y.copy() for name, Y in clusters.items()}
     views["a"][3, 2], views["b"][7:9] = np.nan, np.nan
@@ -62,7 +63,7 @@ def test_initialisation_supports_missing_entries_private_dimensions_and_zero_sam
     assert np.isfinite(est.embedding_).all()
 
 
-@pytest.mark.parametrize("init", ["spectral", "neighbors", "auto"])
+@pytest.mark.parametrize("init", ["spectral", "tsne", "covariance", "auto"])
 def test_initialisation_supports_counts_and_labels(init):
     rng = np.random.default_rng(0)
     kind = np.repeat(["low", "high"], 20)
@@ -83,7 +84,7 @@ def test_counts_are_initialised_at_principal_components_of_their_logarithms():
     np.testing.assert_allclose(np.abs(components.T @ est.embedding_) / 40**0.5, np.eye(2), atol=1e-6)
 
 
-@pytest.mark.parametrize("init", ["spectral", "neighbors"])
+@pytest.mark.parametrize("init", ["spectral", "tsne", "covariance"])
 def test_initialisation_supports_few_rows(init):
     est = NGMVLVM(init=init, **QUICK).fit(np.random.default_rng(0).normal(size=(4, 6)))
     assert np.isfinite(est.embedding_).all()
@@ -92,11 +93,11 @@ def test_initialisation_supports_few_rows(init):
 def test_the_initialisation_with_the_best_bound_is_chosen(clusters, trials, monkeypatch):
     monkeypatch.setattr(train, "TRIAL_STEPS", 30)
     est = NGMVLVM(init="auto", **QUICK | {"max_iter": 50}).fit(clusters)
-    bounds = [np.mean(history.bound[-20:]) for _, history in trials[:3]]
-    assert [len(history.bound) for _, history in trials] == [30, 30, 30, 50]
-    assert est.init_ == INITIALISATIONS[int(np.argmax(bounds))] == "neighbors"
+    bounds = [np.mean(history.bound[-20:]) for _, history in trials[:4]]
+    assert [len(history.bound) for _, history in trials] == [30, 30, 30, 30, 50]
+    assert est.init_ == INITIALISATIONS[int(np.argmax(bounds))] == "tsne"
     expected_latents = [NGMVLVM(init=init, **UNTRAINED).fit(clusters).embedding_ for init in INITIALISATIONS]
-    for (initial, _), expected in zip(trials[:3], expected_latents, strict=True):
+    for (initial, _), expected in zip(trials[:4], expected_latents, strict=True):
         np.testing.assert_allclose(initial, expected, atol=1e-5)
 
 
@@ -156,7 +157,7 @@ def test_an_interrupt_ends_the_trials_and_keeps_the_best_so_far(clusters, monkey
 
 def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkeypatch):
     original = train.run_training
-    outcomes = iter([True, True, False, False])
+    outcomes = iter([True, True, False, True, False])
 
     def fail_twice(*args):
         if next(outcomes):
@@ -164,12 +165,13 @@ def test_an_initialisation_that_fails_numerically_is_not_chosen(clusters, monkey
         original(*args)
 
     monkeypatch.setattr(train, "run_training", fail_twice)
-    assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == "neighbors"
+    assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ == "tsne"
 
 
 @pytest.mark.parametrize("init", ["umap", "PCA", None])
 def test_an_unknown_initialisation_raises_an_error_that_lists_the_known_ones(clusters, init):
-    message = r"init must be 'pca', 'spectral', 'neighbors', 'auto' or an array of shape \(120, 2\). Got "
+    known = "'pca', 'spectral', 'tsne', 'covariance', 'auto'"
+    message = rf"init must be {known}, an array of shape \(120, 2\), a callable or a transformer. Got "
     with pytest.raises(ValueError, match=message + repr(init)):
         NGMVLVM(init=init, **QUICK).fit(clusters)
 
@@ -199,8 +201,8 @@ def test_likelihood_parameters_of_one_trial_do_not_influence_the_next(clusters):
 
 def test_auto_does_not_try_initialisations_that_are_not_applicable(clusters, trials, monkeypatch):
     monkeypatch.setattr(EigenmapInitialization, "is_applicable", lambda self, views: False)
-    assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ in ("pca", "neighbors")
-    assert len(trials) == 3  # two trials, and the training
+    assert NGMVLVM(init="auto", **QUICK).fit(clusters).init_ in ("pca", "tsne", "covariance")
+    assert len(trials) == 4  # three trials, and the training
     assert NGMVLVM(init="spectral", **QUICK).fit(clusters).init_ == "spectral"
 
 
@@ -209,5 +211,67 @@ def test_graph_embeddings_are_applicable_to_more_rows_than_dimensions(n_shared, 
     Y = torch.randn((5, 4), dtype=torch.float64)
     Y[3:] = torch.nan
     views = InitViews({"a": Y, "b": Y[:, :2]}, Dimensions(n_shared), seed=0)
-    for kind in (EigenmapInitialization(), LayoutInitialization()):
+    for kind in (EigenmapInitialization(), NeighbourInitialization()):
         assert kind.is_applicable(views) is expected
+
+
+def test_neighbors_is_the_former_name_of_tsne(clusters):
+    former = NGMVLVM(init="neighbors", **QUICK).fit(clusters)
+    assert former.init_ == "tsne"
+    np.testing.assert_array_equal(former.embedding_, NGMVLVM(init="tsne", **QUICK).fit(clusters).embedding_)
+
+
+def two_columns(Z):
+    return Z[:, :2]
+
+
+@pytest.mark.parametrize("init", [two_columns, PCA(2, random_state=0)], ids=["callable", "transformer"])
+def test_a_callable_or_transformer_computes_initial_latents(clusters, init, tmp_path):
+    est = NGMVLVM(init=init, scale="view", **UNTRAINED).fit(clusters)
+    Z = np.hstack([(Y - Y.mean(axis=0)) / np.linalg.norm(Y - Y.mean(axis=0)) for Y in clusters.values()])
+    expected = init(Z) if callable(init) else init.fit_transform(Z)
+    np.testing.assert_allclose(np.abs(np.corrcoef(expected.T, est.embedding_.T)[:2, 2:].diagonal()), 1, atol=1e-5)
+    np.testing.assert_allclose(est.embedding_.std(axis=0), 1, rtol=1e-3)
+    assert est.init_ == "custom"
+    est.save(tmp_path)
+    loaded = mvlvm.load(tmp_path)
+    assert (loaded.init, loaded.init_) == ("custom", "custom")
+    with pytest.raises(ValueError, match=r"init must be .* Got 'custom'"):
+        loaded.fit(clusters)
+
+
+def test_a_transformer_is_not_fitted_itself(clusters):
+    transformer = PCA(2)
+    NGMVLVM(init=transformer, **UNTRAINED).fit(clusters)
+    assert not hasattr(transformer, "components_")
+
+
+def test_a_callable_gets_rows_with_entries_only_and_supports_private_dimensions(clusters):
+    views = {name: Y.copy() for name, Y in clusters.items()}
+    views["a"][5], views["b"][5], views["b"][8] = np.nan, np.nan, np.nan
+    seen = []
+
+    def first_columns(Z):
+        seen.append(Z)
+        return Z[:, :2]
+
+    with pytest.warns(match="without an entry"):
+        est = NGMVLVM(init=first_columns, n_private={"a": 1}, **QUICK).fit(views)
+    assert seen[0].shape == (119, 20)
+    assert np.isfinite(seen[0]).all()
+    assert np.isfinite(est.embedding_).all()
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda Z: Z[:, :3], r"must return an array of shape \(120, 2\), rows by n_components. Got \(120, 3\)"),
+        (lambda Z: "no", r"must return an array of shape \(120, 2\)"),
+        (lambda Z: Z[:, :2] * np.nan, "must return finite values. Got 240"),
+        (lambda Z: np.zeros((120, 2)), "must return dimensions that vary"),
+    ],
+    ids=["shape", "type", "not finite", "constant"],
+)
+def test_invalid_results_of_a_callable_are_rejected(clusters, result, message):
+    with pytest.raises(ValueError, match=message):
+        NGMVLVM(init=result, **QUICK).fit(clusters)

@@ -107,7 +107,7 @@ def test_a_single_view_has_weight_one():
     np.testing.assert_array_equal(plain.embedding_, balanced.embedding_)
 
 
-@pytest.mark.parametrize("init", ["pca", "neighbors"])
+@pytest.mark.parametrize("init", ["pca", "tsne"])
 def test_initial_latents_are_balanced(init):
     """A view of one effective column hardly affects initial latents beside one of several."""
     rng = np.random.default_rng(1)

@@ -51,7 +51,7 @@ MODEL_OPTIONS = {
         ModelOption("view_weights", float, None, MODEL,
                     "Weight of a view in the objective, by default 1; or balanced.", True),
         ModelOption("init", str, "pca", TRAINING,
-                    "Initial latents: pca, spectral, neighbors, auto, or an .npy file with one row per sample."),
+                    "Initial latents: pca, spectral, tsne, covariance, auto, or an .npy file with a row per sample."),
         ModelOption("max_iter", int, defaults.MAX_ITER, TRAINING, "Largest number of steps."),
         ModelOption("tol", float, defaults.TOL, TRAINING,
                     "Increase of the bound, in nats per entry and window of steps, at which training ends; 0 never."),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
+from sklearn.base import clone
 from torch import Tensor
 
 from mvlvm.errors import ViewWarning, warn
@@ -14,7 +15,16 @@ from mvlvm.estimators.objective_terms import objective_terms
 from mvlvm.estimators.options import FitOptions, resolve_dimensions, with_weights
 from mvlvm.estimators.preprocessing import ScaledViews, zero_weight_rows
 from mvlvm.estimators.problem import Problem, make_problem
-from mvlvm.init.initializations import INITIALIZATIONS, InitViews, initial_means, with_private
+from mvlvm.init.initializations import (
+    ALIASES,
+    CUSTOM,
+    INITIALIZATIONS,
+    InitViews,
+    Transformer,
+    initial_means,
+    is_custom,
+    with_private,
+)
 from mvlvm.init.pca import values_for_init
 from mvlvm.models.multiview import Dimensions
 from mvlvm.randomness import Stream, make_generator
@@ -57,25 +67,66 @@ def initial_latents(init: Any, views: InitViews) -> dict[str, Float[Tensor, "N D
     """Return initial latent means by name; several if `init` is "auto".
 
     Args:
-        init: the name of an initialisation, "auto", or an array of the shared or of all dimensions.
+        init: the name of an initialisation, "auto", an array of the shared or of all dimensions, or a callable or a
+            transformer that computes the shared dimensions.
         views: the views that influence the latents.
     """
+    init = ALIASES.get(init, init) if isinstance(init, str) else init
     if isinstance(init, str) and init in INITIALIZATIONS:
         return {init: initial_means(INITIALIZATIONS[init], views)}
     if isinstance(init, str) and init == AUTO:
         first, *others = INITIALIZATIONS.values()
         tried = [first, *(kind for kind in others if kind.is_applicable(views))]
         return {kind.name: initial_means(kind, views) for kind in tried}
+    if is_custom(init):
+        return {CUSTOM: with_private(custom_latents(init, views), views)}
     Y = next(iter(views.arrays.values()))
     mean = torch.as_tensor(_check_array(init, len(Y), views.dimensions), device=Y.device)
     return {ARRAY: with_private(mean, views)}
+
+
+def custom_latents(init: Any, views: InitViews) -> Float[Tensor, "N K"]:
+    """Return initial means of the shared dimensions by a callable or a transformer, at unit variance.
+
+    It gets the views side by side, each divided by its norm and completed, as one matrix without rows that have no
+    entry.
+
+    Raises:
+        ValueError: the result has the wrong shape, or values that are not finite.
+    """
+    matrix, known = views.graph.matrix, views.graph.known_rows
+    given = matrix.double().cpu().numpy()
+    found = _copy_of(init).fit_transform(given) if isinstance(init, Transformer) else init(given)
+    name, expected = getattr(init, "__name__", type(init).__name__), (len(given), views.dimensions.n_shared)
+    try:
+        mean = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"init={name} must return an array of shape {expected}. Got {type(found).__name__}.") from None
+    if mean.shape != expected:
+        raise ValueError(
+            f"init={name} must return an array of shape {expected}, rows by n_components. Got {mean.shape}."
+        )
+    if not np.isfinite(mean).all():
+        raise ValueError(f"init={name} must return finite values. Got {(~np.isfinite(mean)).sum()} that are not.")
+    std = mean.std(axis=0)
+    if not (std > 0).all():
+        raise ValueError(f"init={name} must return dimensions that vary. Dimension {int(std.argmin())} is constant.")
+    latents = matrix.new_zeros((len(known), expected[1]), dtype=torch.float64)
+    latents[known] = torch.as_tensor((mean - mean.mean(axis=0)) / std, device=matrix.device)
+    return latents
+
+
+def _copy_of(init: Transformer) -> Transformer:
+    """Return an unfitted copy of a transformer."""
+    copy: Any = clone(init, safe=False)
+    return copy
 
 
 def _check_array(init: Any, n_samples: int, dimensions: Dimensions) -> Float[np.ndarray, "N _"]:
     """Validate an array of initial latents."""
     expected = (n_samples, dimensions.n_shared)
     choices = ", ".join(map(repr, (*INITIALIZATIONS, AUTO)))
-    wanted = f"init must be {choices} or an array of shape {expected}."
+    wanted = f"init must be {choices}, an array of shape {expected}, a callable or a transformer."
     if init is None or isinstance(init, str):
         raise ValueError(f"{wanted} Got {init!r}.")
     try:

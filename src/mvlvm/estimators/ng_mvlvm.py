@@ -33,9 +33,11 @@ class NGMVLVM(AbstractMultiViewLVM):
         scale: "view" divides a view by one factor, for columns of the same unit such as pixels; "column" divides every
             column by its standard deviation; None only centres; "auto" chooses, see `scale_`; per view.
         init: initial latent means. "pca": principal components of all views; "spectral": Laplacian eigenmap of the
-            k-nearest-neighbour graph; "neighbors": layout of this graph; "auto": all three are trained for 100 steps,
-            and the one with the best bound is used; or an (N, D) array. With `n_private`, the array may also have
-            columns for the private dimensions after the shared ones, in the order of the views.
+            k-nearest-neighbour graph; "tsne" ("neighbors"): t-SNE in one or two dimensions, a layout of the graph in
+            more; "covariance": classical scaling of distances derived from the covariance of one view; "auto": the best
+            of these by the bound; an (N, D) array; or a callable, or a transformer with `fit_transform`, that is given
+            the views side by side, each divided by its norm, and returns such an array, in any units. With `n_private`,
+            an array may also have columns for the private dimensions after the shared ones, in the order of the views.
         max_iter: maximum number of steps.
         tol: the bound has converged when it rises by less than this, in nats per entry of the data, from one window of
             fifty steps to the next; training then ends with 200 steps of learning-rate decay. 0 never stops early.
@@ -76,7 +78,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
         history_: column -> array over steps: "objective" (the bound with its weights), "elbo", "reconstruction",
             "latent_kl", "seconds", "learning_rate".
-        init_: the initialisation that was used, "pca", "spectral", "neighbors" or "array".
+        init_: the initialisation that was used, "pca", "spectral", "tsne", "covariance", "array" or "custom".
         matmul_backend_: implementation of float32 matrix products that was used on a CPU, "torch" or "onednn".
         n_iter_: number of steps.
         stop_reason_: "converged", "max_iter" or "interrupted".

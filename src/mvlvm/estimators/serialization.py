@@ -15,6 +15,7 @@ from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, Variance
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
+from mvlvm.init.initializations import CUSTOM, is_custom
 from mvlvm.io.schema import check_type
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
@@ -138,7 +139,9 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
     if saved.fitted.model.latent.sample_weight is not None:
         arrays[_SAMPLE_WEIGHT] = saved.fitted.model.latent.sample_weight.cpu().numpy()
     parameters = dict(saved.parameters)
-    if not isinstance(parameters["init"], str):
+    if is_custom(parameters["init"]):
+        parameters["init"] = CUSTOM
+    elif not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
     if data:
         arrays |= _pack_data(saved)

@@ -11,6 +11,7 @@ from mvlvm.checks import listed
 from mvlvm.errors import ViewError
 from mvlvm.estimators.base import AbstractMultiViewLVM
 from mvlvm.estimators.serialization import plain
+from mvlvm.init.initializations import CUSTOM, is_custom
 from mvlvm.version import __version__
 from mvlvm.views.interop import is_anndata, is_mudata, suppress_anndata_warnings
 
@@ -113,6 +114,8 @@ def _key(view: str) -> str:
 
 def _storable(parameter: str, value: Any) -> Any:
     """Convert a parameter for HDF5: None and settings per view become JSON text."""
+    if parameter == "init" and is_custom(value):
+        return CUSTOM
     if parameter == "init" and not isinstance(value, str):
         return np.asarray(value, dtype=np.float64)
     value = plain(parameter, value)

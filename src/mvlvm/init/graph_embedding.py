@@ -15,20 +15,32 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.linalg import eigh
 from torch import Tensor
 
 from mvlvm.errors import ViewError
+from mvlvm.init.covariance import covariance_embedding
 from mvlvm.init.hot_deck import hot_deck_impute
-from mvlvm.init.knn_graph import MANY_ROWS, MAX_COMPONENTS, KNNGraph, knn_graph, nearest_neighbours_among
+from mvlvm.init.knn_graph import (
+    MANY_ROWS,
+    MAX_COMPONENTS,
+    MAX_ROWS_EXACT,
+    KNNGraph,
+    knn_graph,
+    nearest_neighbours_among,
+)
 from mvlvm.init.pca import normalise_views, principal_scores, whiten
+from mvlvm.init.tsne import tsne_affinities, tsne_layout
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 # Of more rows than this, a random subset is mapped, and the others are interpolated between their nearest rows in it.
 # The eigenvalues of large graphs are so close together that iterative solvers do not converge to the right vectors.
 _MAX_ROWS_DENSE = 2000
 _N_INTERPOLATED = 5
+# t-SNE compares rows in all columns if there are at most so many entries, or else in the components of most energy.
+_MAX_ENTRIES = 10**8
+_MAX_SCORES, _ENERGY = 200, 0.9
 # The weight c of the repulsion, and the number of negative samples per row and iteration.
 _REPULSION = 5.0
 _N_NEGATIVE_SAMPLES = 10
@@ -97,6 +109,43 @@ class GraphEmbeddings:
         return self._of_all_rows(whiten(layout.to(self._scores), self._completed))
 
     @cached_property
+    def tsne(self) -> Float[Tensor, "N D"]:
+        """A t-SNE layout that starts at the principal components, for one or two dimensions."""
+        affinities = tsne_affinities(self._neighbour_space, self._fresh_generator)
+        layout = tsne_layout(affinities, self._scores[:, : self._n_components])
+        return self._of_all_rows(whiten(layout.to(self._scores), self._completed))
+
+    @cached_property
+    def covariance(self) -> Float[Tensor, "N D"]:
+        """Classical scaling of distances derived from the covariance of one view."""
+        embedding = covariance_embedding(self._completed.parts, self._n_components, self._fresh_generator)
+        return self._of_all_rows(whiten(embedding.to(self._scores), self._completed))
+
+    @property
+    def matrix(self) -> Float[Tensor, "n M"]:
+        """All views side by side, each scaled to its norm, without rows that have no entry."""
+        pairs = zip(self._completed.parts, self._completed.factors, strict=True)
+        return torch.cat([Y * factor for Y, factor in pairs], dim=1)
+
+    @property
+    def known_rows(self) -> Bool[Tensor, " N"]:
+        """Which rows have an observed entry."""
+        return self._known
+
+    @property
+    def _neighbour_space(self) -> Float[Tensor, "n d"]:
+        """The space in which neighbours are near: of all columns, or of principal components if there are many."""
+        n_rows, n_columns = len(self._scores), sum(Y.shape[1] for Y in self._completed.parts)
+        if n_rows <= MAX_ROWS_EXACT and n_rows * n_columns <= _MAX_ENTRIES:
+            return self.matrix.float()
+        return leading_scores(self._completed, self._n_components)
+
+    @property
+    def _fresh_generator(self) -> torch.Generator:
+        """A generator in its initial state, so that an embedding does not depend on those before it."""
+        return torch.Generator().manual_seed(self._generator.initial_seed())
+
+    @cached_property
     def _whitened_eigenmap(self) -> Float[Tensor, "n D"]:
         embedding = laplacian_eigenmap(self._scores.float(), self._n_components, self._generator)
         return whiten(embedding.to(self._scores), self._completed)
@@ -105,6 +154,20 @@ class GraphEmbeddings:
         latents = self._scores.new_zeros((len(self._known), self._n_components))
         latents[self._known] = X
         return latents
+
+
+def leading_scores(completed: ConcatenatedMatrix, n_components: int) -> Float[Tensor, "n d"]:
+    """Return the coordinates along the principal components that hold most of the energy, at most 200.
+
+    Args:
+        completed: normalised views without missing entries.
+        n_components: the least number of components.
+    """
+    scores = principal_scores(completed, n_components, at_most=_MAX_SCORES)
+    energy = scores.square().sum(dim=0).cumsum(dim=0)
+    pairs = zip(completed.parts, completed.factors, strict=True)
+    total = sum(float(Y.square().sum()) * factor**2 for Y, factor in pairs)
+    return scores[:, : max(n_components, int((energy < _ENERGY * total).sum()) + 1)].float()
 
 
 def laplacian_eigenmap(Z: Float[Tensor, "N d"], n_components: int, generator: torch.Generator) -> Float[Tensor, "N D"]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -13,6 +13,7 @@ from torch import Tensor
 from mvlvm.init.graph_embedding import GraphEmbeddings
 from mvlvm.init.pca import rotated_pca_init
 from mvlvm.init.private import private_init
+from mvlvm.init.tsne import MAX_DIM_INTERPOLATED
 from mvlvm.models.multiview import Dimensions
 from mvlvm.randomness import Stream, make_generator
 
@@ -48,6 +49,14 @@ class InitViews:
     def norms_in_order(self) -> list[float] | None:
         """The norms in the order of the views."""
         return None if self.norms is None else [self.norms[name] for name in self.arrays]
+
+
+@runtime_checkable
+class Transformer(Protocol):
+    """A transformer in the sense of scikit-learn."""
+
+    def fit_transform(self, X: Any) -> Any:
+        """Fit, and return the embedding of the rows."""
 
 
 class AbstractInitialization(ABC):
@@ -95,10 +104,10 @@ class EigenmapInitialization(AbstractInitialization):
         return views.graph.eigenmap
 
 
-class LayoutInitialization(AbstractInitialization):
-    """A layout of the k-nearest-neighbour graph."""
+class NeighbourInitialization(AbstractInitialization):
+    """A layout that preserves neighbours: by t-SNE in up to two dimensions, of the neighbour graph in more."""
 
-    name: ClassVar[str] = "neighbors"
+    name: ClassVar[str] = "tsne"
 
     def is_applicable(self, views: InitViews) -> bool:
         """Return whether there are more rows than dimensions."""
@@ -106,13 +115,40 @@ class LayoutInitialization(AbstractInitialization):
 
     def latents(self, views: InitViews) -> Float[Tensor, "N K"]:
         """Return initial means of the shared dimensions."""
-        return views.graph.layout
+        is_map = views.dimensions.n_shared <= MAX_DIM_INTERPOLATED
+        return views.graph.tsne if is_map else views.graph.layout
+
+
+class CovarianceInitialization(AbstractInitialization):
+    """Classical scaling of distances derived from the covariance of one view."""
+
+    name: ClassVar[str] = "covariance"
+
+    def is_applicable(self, views: InitViews) -> bool:
+        """Return whether there are more rows than dimensions."""
+        return views.n_observed_rows > views.dimensions.n_shared
+
+    def latents(self, views: InitViews) -> Float[Tensor, "N K"]:
+        """Return initial means of the shared dimensions."""
+        return views.graph.covariance
 
 
 # In the order in which `init="auto"` tries them.
 INITIALIZATIONS: dict[str, AbstractInitialization] = {
-    kind.name: kind for kind in (PCAInitialization(), EigenmapInitialization(), LayoutInitialization())
-}
+    kind.name: kind
+    for kind in (
+        PCAInitialization(), EigenmapInitialization(), NeighbourInitialization(), CovarianceInitialization(),
+    )
+}  # fmt: skip
+# Name of initial latents computed by a callable or a transformer.
+CUSTOM = "custom"
+# Older names.
+ALIASES = {"neighbors": NeighbourInitialization.name}
+
+
+def is_custom(init: Any) -> bool:
+    """Return whether the parameter `init` is a callable or a transformer."""
+    return isinstance(init, Transformer) or callable(init)
 
 
 def initial_means(init: AbstractInitialization, views: InitViews) -> Float[Tensor, "N D"]:
