@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from benchmarks.quality.prediction_scores import QUICK_ROWS, QUICK_STEPS, Metrics
 from mvlvm import datasets, defaults
 from mvlvm.estimators import NGMVLVM
-from mvlvm.estimators.fit_state import Run, trained_views
+from mvlvm.estimators.fit_state import Run, begin_run, trained_views
 from mvlvm.estimators.initialization import initialize
 from mvlvm.estimators.preprocessing import preprocess, validate
 from mvlvm.estimators.problem import Problem
@@ -178,9 +178,11 @@ def untrained(task: ScheduleTask, seed: int, init: str = "pca") -> tuple[Problem
     parameters = {**estimator.get_params(deep=False), "likelihood": task.likelihood}
     options, validated = validate(parameters, task.views)
     problem, state = initialize(preprocess(validated, options), options, seed)
-    if state.is_trial:
-        choose_init(problem, state, Interrupts())
-    return problem, state.run
+    if not state.is_trial:
+        return problem, state.run
+    latents = state.latents
+    choose_init(problem, state, Interrupts())
+    return problem, begin_run(problem, state.run.init, latents[state.run.init])
 
 
 def train_with(

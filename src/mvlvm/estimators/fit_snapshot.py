@@ -71,7 +71,8 @@ def pack_fit(problem: Problem, state: FitState) -> Snapshot:
     header: Header = {
         "seed": problem.seed,
         "run": _pack_run(state.run, "run.", contents),
-        "best": None if state.best is None else _pack_run(state.best, "best.", contents),
+        "trials": {init: _pack_run(run, f"trial.{init}.", contents) for init, run in state.trials.items()},
+        "finalists": list(state.finalists),
         "earlier": _pack_history(state.earlier, "earlier.", contents),
         "bounds": dict(state.bounds),
         "inits": list(state.latents),
@@ -86,11 +87,14 @@ def unpack_fit(problem: Problem, snapshot: Snapshot) -> FitState:
     header, arrays = snapshot
     contents, device = _Contents(arrays, header["orders"]), problem.options.device
     run = _unpack_run(problem, header["run"], "run.", contents)
-    best = None if header["best"] is None else _unpack_run(problem, header["best"], "best.", contents)
+    trials = {
+        init: run if init == run.init else _unpack_run(problem, packed, f"trial.{init}.", contents)
+        for init, packed in header["trials"].items()
+    }
     latents = {init: contents.get(f"latents.{init}", device) for init in header["inits"]}
     return FitState(
-        run, latents, initial_states(problem, run.model) if latents else {}, dict(header["bounds"]), best,
-        _unpack_history(header["earlier"], "earlier.", arrays),
+        run, latents, initial_states(problem, run.model) if latents else {}, trials, list(header["finalists"]),
+        dict(header["bounds"]), _unpack_history(header["earlier"], "earlier.", arrays),
     )  # fmt: skip
 
 

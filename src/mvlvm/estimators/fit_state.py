@@ -40,16 +40,18 @@ class FitState:
         run: the current run.
         latents: initialisation -> initial latents, as long as initialisations are tried; then empty.
         initial_states: the views' states before training, the same for all trials; empty after them.
-        bounds: initialisation -> its bound in nats per entry, of finished trials.
-        best: the finished trial with the best bound, in case the trials are interrupted.
+        trials: initialisation -> its run, of trials that have begun; then empty.
+        finalists: the initialisations whose trials go on after the first stage; empty before.
+        bounds: initialisation -> its bound in nats per entry at the end of its last stage.
         earlier: the history of the rounds before the current one.
     """
 
     run: Run
     latents: Mapping[str, Float[Tensor, "N D"]] = field(default_factory=dict)
     initial_states: Mapping[str, ViewState] = field(default_factory=dict)
+    trials: dict[str, Run] = field(default_factory=dict)
+    finalists: list[str] = field(default_factory=list)
     bounds: dict[str, float] = field(default_factory=dict)
-    best: Run | None = None
     earlier: History = field(default_factory=History)
 
     @property
@@ -65,7 +67,6 @@ def initial_states(problem: Problem, model: MultiViewLVM) -> dict[str, ViewState
 
 def begin_run(
     problem: Problem, init: str, mean: Float[Tensor, "N D"], states: Mapping[str, ViewState] | None = None,
-    *, is_trial: bool = False,
 ) -> Run:  # fmt: skip
     """Return a run before its first step.
 
@@ -76,11 +77,10 @@ def begin_run(
         init: name of the initialisation.
         mean: initial latent means.
         states: the views' states before training; None computes them.
-        is_trial: whether the run is a trial of the initialisation, which uses all spectral points.
     """
     generator = problem.generator()
     model = problem.model(mean, problem.dimensions, generator)
-    states = with_points(states or initial_states(problem, model), None if is_trial else n_first_points(problem))
+    states = with_points(states or initial_states(problem, model), n_first_points(problem))
     return Run(init, problem.dimensions, model, init_train_state(model.parameters(), generator, states))
 
 
@@ -94,8 +94,8 @@ def begin_fit(problem: Problem, latents: Mapping[str, Float[Tensor, "N D"]]) -> 
     init, mean = next(iter(latents.items()))
     if len(latents) == 1:
         return FitState(begin_run(problem, init, mean))
-    run = begin_run(problem, init, mean, is_trial=True)
-    return FitState(run, latents, run.state.view_states)
+    run = begin_run(problem, init, mean)
+    return FitState(run, latents, with_points(run.state.view_states), {init: run})
 
 
 def trained_views(problem: Problem, run: Run) -> dict[str, ModelView]:

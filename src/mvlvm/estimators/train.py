@@ -36,8 +36,9 @@ from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, train
 from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import Evaluation, ViewStates, gradients_by_autograd
 
-# Steps of a trial, and the number of its last steps over which the bound is averaged.
-TRIAL_STEPS = 100
+# Steps of all trials, and those of the best ones in total; at most so many last steps enter the bound of a trial.
+TRIAL_STEPS = (30, 100)
+_N_FINALISTS = 2
 _AVERAGED_STEPS = 20
 
 # Called with the problem and the state of a fit after a step.
@@ -70,7 +71,7 @@ def train_model(
     """Train a model from any state of a fit to the end; the state is updated in place.
 
     If there are several initialisations, a model is first trained for some steps from each, and the one with the best
-    bound is chosen. If requested, dimensions that no view uses are removed after training, and the model is trained
+    bound goes on. If requested, dimensions that no view uses are removed after training, and the model is trained
     again, until all are used.
 
     Args:
@@ -89,9 +90,10 @@ def train_model(
 
 
 def run_training(
-    problem: Problem, run: Run, options: FitOptions, interrupts: Interrupts, callbacks: Sequence[Callback] = ()
-) -> None:
-    """Run the training loop to its end.
+    problem: Problem, run: Run, options: FitOptions, interrupts: Interrupts, callbacks: Sequence[Callback] = (),
+    *, until: int | None = None,
+) -> None:  # fmt: skip
+    """Run the training loop to its end, or up to a number of steps.
 
     The tolerance applies per observed entry, so that it has the same meaning for large and small data sets.
     """
@@ -123,13 +125,17 @@ def run_training(
         train(
             run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
             refresh=refresh, begin_decay=with_points, graph_key=graph_key, interrupts=interrupts,
+            until=until,
         )  # fmt: skip
 
 
 def choose_init(
     problem: Problem, state: FitState, interrupts: Interrupts, callbacks: Sequence[FitCallback] = ()
 ) -> bool:
-    """Train shortly from each initialisation, and begin a run with the one of the best bound.
+    """Train from several initialisations by successive halving, and go on with the one of the best bound.
+
+    All are trained for a few steps, and the best two for some more. The steps are those of the fit itself, which goes
+    on from the last step of the winner: it equals the fit with this initialisation.
 
     Args:
         problem: the model to train.
@@ -143,37 +149,63 @@ def choose_init(
     Raises:
         KeyboardInterrupt: there was an interrupt before the first step of a trial had ended.
     """
-    options, names = problem.options, list(state.latents)
-    trial = replace(options, max_iter=min(TRIAL_STEPS, options.max_iter), tol=0.0, verbose=0)
+    options, interrupted = replace(problem.options, verbose=0), False
     try:
-        for name in names[names.index(state.run.init) :]:
+        while (n_steps := _begin_next_trial(problem, state)) is not None:
             interrupts.raise_if_requested()
-            if name != state.run.init:
-                state.run = begin_run(problem, name, state.latents[name], state.initial_states, is_trial=True)
+            name, history = state.run.init, state.run.state.history
+            progress = _bound_callbacks(callbacks, problem, state)
             try:
-                run_training(problem, state.run, trial, interrupts, _bound_callbacks(callbacks, problem, state))
+                run_training(problem, state.run, options, interrupts, progress, until=n_steps)
             except NumericalError:  # another initialisation may succeed; if none does, training raises the error
+                state.bounds[name] = -math.inf
                 continue
-            history = state.run.state.history
-            state.bounds[name] = fmean(history.bound[-_AVERAGED_STEPS:]) / problem.n_entries
-            if state.best is None or state.bounds[name] > state.bounds[state.best.init]:
-                state.best = state.run
+            n_averaged = min(_AVERAGED_STEPS, max(1, len(history.bound) // 3))
+            state.bounds[name] = fmean(history.bound[-n_averaged:]) / problem.n_entries
             if history.stop_reason is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        if state.best is None:
+        interrupted = True
+        if all(math.isinf(bound) for bound in state.bounds.values()):
             raise
-        state.best.state.history.stop_reason = StopReason.INTERRUPTED
-    init = names[0] if state.best is None else state.best.init
-    if options.verbose:
-        tried = ", ".join(f"{name} {bound:.4g}" for name, bound in state.bounds.items())
-        print(f"Initialisation: {init} (bound in nats per entry after {trial.max_iter} steps: {tried})")
-    if state.best is not None and state.best.state.history.stop_reason is StopReason.INTERRUPTED:
-        state.run = state.best
-        return False
-    state.run = begin_run(problem, init, state.latents[init], state.initial_states)
-    state.latents, state.initial_states, state.best = {}, {}, None
-    return True
+    _adopt_winner(problem, state)
+    if interrupted:
+        state.run.state.history.stop_reason = StopReason.INTERRUPTED
+    return not interrupted
+
+
+def _begin_next_trial(problem: Problem, state: FitState) -> int | None:
+    """Make the next trial the current run, and return the number of steps at which it ends; None after the last one."""
+    few, many = (min(n_steps, problem.options.max_iter) for n_steps in TRIAL_STEPS)
+    for name, mean in state.latents.items():
+        if name not in state.trials:
+            state.trials[name] = begin_run(problem, name, mean, state.initial_states)
+        if name not in state.bounds:
+            state.run = state.trials[name]
+            return few
+    if not state.finalists:
+        state.finalists = sorted(state.latents, key=lambda name: -state.bounds[name])[:_N_FINALISTS]
+    for name in state.finalists:
+        if state.trials[name].state.step < many and math.isfinite(state.bounds[name]):
+            state.run = state.trials[name]
+            return many
+    return None
+
+
+def _adopt_winner(problem: Problem, state: FitState) -> None:
+    """End the trials: the current run is that of the best bound, or begins anew if all have failed."""
+    tried = {name: bound for name, bound in state.bounds.items() if math.isfinite(bound)}
+    candidates = {name: bound for name, bound in tried.items() if name in state.finalists} or tried
+    if candidates:
+        state.run = state.trials[max(candidates, key=lambda name: candidates[name])]
+    else:
+        first, mean = next(iter(state.latents.items()))
+        state.run = begin_run(problem, first, mean, state.initial_states)
+    if problem.options.verbose:
+        steps = {name: len(run.state.history.bound) for name, run in state.trials.items()}
+        bounds = ", ".join(f"{name} {bound:.4g} after {steps[name]} steps" for name, bound in tried.items())
+        print(f"Initialisation: {state.run.init} (bound in nats per entry: {bounds})")
+    state.latents, state.initial_states, state.trials, state.finalists = {}, {}, {}, []
 
 
 def _train_rounds(problem: Problem, state: FitState, interrupts: Interrupts, callbacks: Sequence[FitCallback]) -> None:

@@ -121,6 +121,7 @@ def train(
     begin_decay: BeginDecay = same_states,
     graph_key: GraphKey = never_record,
     interrupts: Interrupts | None = None,
+    until: int | None = None,
 ) -> TrainState:
     """Maximise a stochastic bound with Adam at a constant learning rate until it converges, then decay the rate.
 
@@ -139,6 +140,7 @@ def train(
         begin_decay: called before the first step of the decay.
         graph_key: returns what a recorded CUDA step depends on.
         interrupts: defers Ctrl-C to the end of a step; None leaves it as it is.
+        until: number of steps after which the loop pauses; None runs it to its end.
 
     Returns:
         The same state after training.
@@ -153,13 +155,13 @@ def train(
     eager = EagerSteps(state, objective, learning_rates(config, _decay_from(schedule, config)))
     steps = RecordedSteps(eager) if state.generator.device.type == "cuda" else eager
     try:
-        while state.step < _decay_from(schedule, config) + config.n_decay_steps:
+        while state.step < _last_step(schedule, config, until):
             if not schedule.decays and state.step >= _decay_from(schedule, config):
                 state.view_states, schedule.decays = begin_decay(state.view_states), True
             if state.step == schedule.next_refresh:
                 state.view_states = refresh(state.view_states, state.step)
                 schedule.next_refresh = state.step + _REFRESH_EVERY
-            n_steps = _steps_without_decisions(state, config)
+            n_steps = _steps_without_decisions(state, config, until)
             for record in steps.take(n_steps, graph_key(state.view_states)):
                 history.record(
                     record.bound, record.parts, seconds=record.seconds, learning_rate=record.learning_rate
@@ -188,9 +190,15 @@ def _decay_from(schedule: Schedule, config: TrainConfig) -> int:
     return config.max_constant_steps if schedule.decay_from is None else schedule.decay_from
 
 
-def _steps_without_decisions(state: TrainState, config: TrainConfig) -> int:
+def _last_step(schedule: Schedule, config: TrainConfig, until: int | None) -> int:
+    """Return the number of steps at the end of the decay, or at the pause before it."""
+    end = _decay_from(schedule, config) + config.n_decay_steps
+    return end if until is None else min(end, until)
+
+
+def _steps_without_decisions(state: TrainState, config: TrainConfig, until: int | None) -> int:
     """Return the number of steps until the next refresh, the next check for convergence or the end."""
-    last = _decay_from(state.schedule, config) + config.n_decay_steps
+    last = _last_step(state.schedule, config, until)
     end_of_window = state.step + config.window - state.step % config.window
     return min(state.schedule.next_refresh, end_of_window, last) - state.step
 
