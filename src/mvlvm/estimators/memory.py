@@ -9,6 +9,10 @@ import pandas as pd
 
 from mvlvm.estimators.options import FitOptions, check_fit_options
 from mvlvm.inference.tempering import MAX_FOLD_ROWS
+from mvlvm.init import tsne
+from mvlvm.init.covariance import MAX_LANDMARKS
+from mvlvm.init.initializations import ALIASES
+from mvlvm.init.tsne import MAX_NEIGHBOURS
 from mvlvm.likelihoods.gaussian import Gaussian
 from mvlvm.models.gaussian_views import NUMBERS_PER_FEATURE
 from mvlvm.row_blocks import NUMBERS_PER_BLOCK
@@ -17,7 +21,7 @@ from mvlvm.views.layout import unpack
 from mvlvm.views.likelihood_inference import AUTO
 from mvlvm.views.scaling import per_view
 
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _GB = 1e9
 # torch, its threads and the smallest fit.
 _BASELINE = 0.02e9
@@ -27,6 +31,9 @@ _ARRAYS_PER_BLOCK = 5
 _N_TEMPERING_MATRICES = 3
 # Share of the columns that compression keeps, roughly: the number depends on the data.
 _KEPT_SHARE = 0.3
+# For every neighbour of a row, while affinities are made; matrices of pairs of landmarks.
+_BYTES_PER_PAIR = 110.0
+_N_LANDMARK_MATRICES = 9
 # For every latent: mean, standard deviation, their gradients, two moments of each in Adam, and draws.
 _NUMBERS_PER_LATENT = 20.0
 # Matrices of the shape of a view that the bound in weight space allocates, for views that are not Gaussian.
@@ -123,7 +130,10 @@ def estimate_memory(parameters: Mapping[str, Any], views: Any) -> MemoryEstimate
     options = check_fit_options(parameters)
     n_features = {name: 2 * Q * options.n_points for name, Q in n_mixtures.items()}
     weight_space = {name for name, kind in likelihoods.items() if kind not in (Gaussian.name, AUTO)}
-    stages = [_preprocessing(sizes), _training(sizes, options, n_features, weight_space), _conditioning(sizes)]
+    stages = [
+        _preprocessing(sizes), _initializing(sizes, options), _training(sizes, options, n_features, weight_space),
+        _conditioning(sizes),
+    ]  # fmt: skip
     kept = total_bytes(sizes)
     return max((MemoryEstimate(_with_common(stage), kept) for stage in stages), key=lambda estimate: estimate.total)
 
@@ -132,6 +142,18 @@ def _preprocessing(sizes: Mapping[str, ViewSize]) -> dict[str, float]:
     """Return the memory after the views have been scaled."""
     copies = sum((size.n_copies * size.n_bytes for size in sizes.values()), 0.0)
     return {"views as float64": copies, "scaled views": total_bytes(sizes)}
+
+
+def _initializing(sizes: Mapping[str, ViewSize], options: FitOptions) -> dict[str, float]:
+    """Return the memory while initial latents are computed, other than principal components."""
+    N, init = max(size.n_rows for size in sizes.values()), options.init if isinstance(options.init, str) else ""
+    parts = {"scaled views": total_bytes(sizes)}
+    if ALIASES.get(init, init) in ("auto", "tsne"):
+        parts["neighbours"] = 0.5 * total_bytes(sizes) + _BYTES_PER_PAIR * MAX_NEIGHBOURS * N
+        parts["pairs of rows"] = 2.0 * N**2 * _FLOAT32.itemsize if N <= tsne.MAX_ROWS_EXACT else 0.0
+    if init in ("auto", "covariance"):
+        parts["landmarks"] = float(_N_LANDMARK_MATRICES * min(N, MAX_LANDMARKS) ** 2 * _FLOAT64.itemsize)
+    return parts
 
 
 def _training(

@@ -21,7 +21,7 @@ _QUANTILE = 0.75
 # Correlations below this one do not determine a distance.
 _MIN_CORRELATION = 0.1
 # Of more rows, random ones are scaled, and the others are placed by their distances to them.
-_MAX_LANDMARKS = 2000
+MAX_LANDMARKS = 2000
 # The quantile is that of the distances of at most this many rows.
 _MAX_ROWS_QUANTILE = 500
 
@@ -37,8 +37,8 @@ def covariance_embedding(
         generator: draws landmarks, if there are many rows.
     """
     N = len(Ys[0])
-    order = torch.randperm(N, generator=generator) if N > _MAX_LANDMARKS else torch.arange(N)
-    landmarks = order[:_MAX_LANDMARKS].to(Ys[0].device)
+    order = torch.randperm(N, generator=generator) if N > MAX_LANDMARKS else torch.arange(N)
+    landmarks = order[:MAX_LANDMARKS].to(Ys[0].device)
     best, most = None, -1.0
     for Y in Ys:
         scale = variance_of_differences(Y[landmarks[:_MAX_ROWS_QUANTILE]])
@@ -49,7 +49,7 @@ def covariance_embedding(
             best, most = (Y, scale, squared.mean(dim=0), values[-n_components:], vectors[:, -n_components:]), share
     Y, scale, mean_squared, values, vectors = best  # pyright: ignore[reportGeneralTypeIssues]
     basis = vectors / values.clamp_min(torch.finfo(values.dtype).eps * values.max()).sqrt()
-    rows = torch.arange(N, device=Y.device).split(_MAX_LANDMARKS)
+    rows = torch.arange(N, device=Y.device).split(MAX_LANDMARKS)
     placed = [-0.5 * (latent_distances(Y[part], Y[landmarks], scale) - mean_squared) @ basis for part in rows]
     return torch.cat(placed).flip(1)
 

@@ -32,8 +32,9 @@ from mvlvm.init.tsne_repulsion import (
 )
 
 PERPLEXITY = 30.0
-# Neighbours per row, in units of the perplexity.
+# Neighbours per row, in units of the perplexity, and by default.
 _NEIGHBOURS_PER_PERPLEXITY = 3
+MAX_NEIGHBOURS = round(_NEIGHBOURS_PER_PERPLEXITY * PERPLEXITY)
 # Up to this number of rows, forces between all pairs are computed; beyond, repulsion is interpolated.
 MAX_ROWS_EXACT = 5000
 # The interpolation exists for layouts of up to two dimensions.
