@@ -37,7 +37,7 @@ from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import Evaluation, ViewStates, gradients_by_autograd
 
 # Steps of all trials, and those of the best ones in total; at most so many last steps enter the bound of a trial.
-TRIAL_STEPS = (30, 100)
+TRIAL_STEPS = (50, 100)
 _N_FINALISTS = 2
 _AVERAGED_STEPS = 20
 
@@ -160,7 +160,7 @@ def choose_init(
             except NumericalError:  # another initialisation may succeed; if none does, training raises the error
                 state.bounds[name] = -math.inf
                 continue
-            n_averaged = min(_AVERAGED_STEPS, max(1, len(history.bound) // 3))
+            n_averaged = min(_AVERAGED_STEPS, max(1, len(history.bound) // 5))
             state.bounds[name] = fmean(history.bound[-n_averaged:]) / problem.n_entries
             if history.stop_reason is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
