@@ -1,5 +1,7 @@
 """Default values of the hyperparameters, each with its source."""
 
+from typing import Any
+
 # Table of hyperparameter settings of the paper [table:hyperparameter_settings]; its L / 2 is the number of spectral
 # points.
 N_COMPONENTS = 2
@@ -30,6 +32,11 @@ HOLD_STEPS = 50
 
 # Draws of latents and spectral points per step, I in the paper.
 N_DRAWS = 1
+
+# Weight c of the neighbour term c N T for `neighbor_weight="auto"`.
+NEIGHBOR_WEIGHT = 100.0
+# Parameters of maps, for `NGMVLVM.map`.
+MAP_SETTINGS: dict[str, Any] = {"init": "tsne", "view_weights": "balanced", "neighbor_weight": "auto"}
 
 # Initial values, in the units of scaled views. A small initial noise variance lets the latents spread before noise
 # explains the data: the 1-NN accuracy on R-MNIST is 79.7 % from 0.1 and 77.8 % from 0.5 (three seeds).

@@ -101,6 +101,12 @@ def _schedule_of_points():
     return est.set_params(likelihood=likelihood), views, {}
 
 
+def _neighbour_term():
+    views = _two_views(n_samples=120)
+    views["right"][::9] = np.nan
+    return NGMVLVM(n_points=8, max_iter=60, init="tsne", view_weights="balanced", neighbor_weight="auto"), views, {}
+
+
 CASES = {
     "complete": _complete,
     "missing-entries": _missing_entries,
@@ -112,6 +118,7 @@ CASES = {
     "init-auto": _init_auto,
     "more-features-than-rows": _more_features_than_rows,
     "schedule-of-points": _schedule_of_points,
+    "neighbour-term": _neighbour_term,
 }
 
 

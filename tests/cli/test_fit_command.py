@@ -116,6 +116,15 @@ def test_options_of_the_command_line_have_precedence_over_the_configuration(run,
     assert mvlvm.load(files / "other").view_names_ == ["protein"]
 
 
+def test_maps_have_the_recommended_settings_unless_options_say_otherwise(run, files):
+    run("fit", *VIEWS, "--map", "--neighbor-weight", 30, "--out", "model", *QUICK)
+    est = mvlvm.load(files / "model")
+    assert (est.init, est.view_weights, est.neighbor_weight) == ("tsne", "balanced", 30.0)
+    assert "neighbors" in est.history_
+    run("fit", "--config", "model/fit.toml", "--map", "--out", "again", "--quiet")
+    assert mvlvm.load(files / "again").neighbor_weight == "auto"
+
+
 def test_json_is_the_only_output_on_stdout(run_json, files):
     values = run_json("fit", *VIEWS, "--out", "model", "--max-iter", 5, "--tol", 0, "--n-points", 5)
     assert values["views"] == ["rna", "protein"]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mvlvm import defaults
 from mvlvm.cli.exit_handling import INTERRUPTED, Output, UsageError
 from mvlvm.cli.inputs import (
     Inputs,
@@ -72,6 +73,11 @@ def fit(
         typer.Option("--data", help="Store the training rows in the model, to impute them later.",
                      rich_help_panel=_OUTPUT),
     ] = False,
+    as_map: Annotated[
+        bool,
+        typer.Option("--map", help="Settings for a map: --init tsne --view-weights balanced --neighbor-weight auto. "
+                     "Other options have precedence.", rich_help_panel="Model"),
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -96,7 +102,8 @@ def fit(
             layer or inputs.layer,
         )
         inputs.check()
-        parameters = _config_parameters(table, folder) | parse_options(model_options)
+        map_settings = defaults.MAP_SETTINGS if as_map else {}
+        parameters = _config_parameters(table, folder) | map_settings | parse_options(model_options)
         stop_reason = _run(inputs, parameters, out, output, data=data)
     if stop_reason == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -60,6 +60,8 @@ MODEL_OPTIONS = {
                     "constant, or coarse-to-fine, which begins with few spectral points: half the time."),
         ModelOption("n_draws", int, defaults.N_DRAWS, TRAINING, "Draws of latents and spectral points per step."),
         ModelOption("latent_kl_weight", float, 1.0, TRAINING, "Weight of the KL divergence from the prior."),
+        ModelOption("neighbor_weight", float, 0.0, TRAINING,
+                    "Weight of t-SNE's objective in that of the model, for maps; auto is 100."),
         ModelOption("compress", float, "auto", TRAINING,
                     "Energy that complete views may lose in training, as a share of the noise's; auto or none."),
         ModelOption("memory_budget", float, None, TRAINING, "Bytes that the features of a view may take."),

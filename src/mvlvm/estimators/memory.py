@@ -33,6 +33,8 @@ _N_TEMPERING_MATRICES = 3
 _KEPT_SHARE = 0.3
 # For every neighbour of a row, while affinities are made; matrices of pairs of landmarks.
 _BYTES_PER_PAIR = 110.0
+# An affinity with the numbers of its two rows.
+_BYTES_OF_AFFINITY = 20.0
 _N_LANDMARK_MATRICES = 9
 # For every latent: mean, standard deviation, their gradients, two moments of each in Adam, and draws.
 _NUMBERS_PER_LATENT = 20.0
@@ -148,7 +150,7 @@ def _initializing(sizes: Mapping[str, ViewSize], options: FitOptions) -> dict[st
     """Return the memory while initial latents are computed, other than principal components."""
     N, init = max(size.n_rows for size in sizes.values()), options.init if isinstance(options.init, str) else ""
     parts = {"scaled views": total_bytes(sizes)}
-    if ALIASES.get(init, init) in ("auto", "tsne"):
+    if options.neighbor_weight or ALIASES.get(init, init) in ("auto", "tsne"):
         parts["neighbours"] = 0.5 * total_bytes(sizes) + _BYTES_PER_PAIR * MAX_NEIGHBOURS * N
         parts["pairs of rows"] = 2.0 * N**2 * _FLOAT32.itemsize if N <= tsne.MAX_ROWS_EXACT else 0.0
     if init in ("auto", "covariance"):
@@ -168,8 +170,10 @@ def _training(
         _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64.itemsize
         for name in weight_space
     ]
+    pairs = 2.0 * N**2 * _FLOAT32.itemsize if N <= tsne.MAX_ROWS_EXACT else 2 * _BYTES_OF_AFFINITY * MAX_NEIGHBOURS * N
     return {
         "scaled views": total_bytes(sizes),
+        "pairs of rows": pairs if options.neighbor_weight else 0.0,
         "compressed views": sum(compressed, 0.0) if options.compress is not None else 0.0,
         "features": features,
         "weight space": max(in_weight_space, default=0.0),

@@ -30,6 +30,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws: number of draws per step.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence.
+        neighbor_weight: weight of the neighbour term.
         view_weights: weight of every view's evidence; per view, or "balanced".
         compress: how far training may compress complete Gaussian views.
         memory_budget: bytes that the features of one view may take in training.
@@ -70,6 +71,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
+        neighbor_weight: float | str = 0.0,
         view_weights: str | Mapping[str, float] | None = None,
         compress: str | float | None = "auto",
         memory_budget: float | None = None,
@@ -94,6 +96,7 @@ class MVARFLVM(AbstractMultiViewLVM):
         self.n_draws = n_draws
         self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
+        self.neighbor_weight = neighbor_weight
         self.view_weights = view_weights
         self.compress = compress
         self.memory_budget = memory_budget

@@ -51,6 +51,9 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws: number of draws of latents and spectral points per step, the paper's I.
         n_draws_predict: number of draws of spectral points that predictions average over.
         latent_kl_weight: weight of the latent's KL divergence; 1 makes the objective a lower bound.
+        neighbor_weight: weight c of the neighbour term c N T in the objective, where T is t-SNE's objective of the
+            shared latent means (one or two dimensions). 0 is the model of the paper; "auto" is 100, with which maps
+            preserve neighbours like t-SNE does. `elbo_` does not contain the term, `history_` does. See `map`.
         view_weights: weight of every view's evidence; per view; None is 1. "balanced" gives views of equally many
             effective dimensions equal influence, whatever their numbers of columns, on the latents and on their initial
             means; see `view_weights_`. A view of weight 0 does not influence the latents, but is learned and can be
@@ -76,8 +79,8 @@ class NGMVLVM(AbstractMultiViewLVM):
         private_embedding_std_: view -> (N, k) their posterior standard deviations.
         n_components_: number of shared dimensions, D; after pruning if `n_components="auto"`.
         elbo_: the evidence lower bound of the scaled views in nats, averaged over draws.
-        history_: column -> array over steps: "objective" (the bound with its weights), "elbo", "reconstruction",
-            "latent_kl", "seconds", "learning_rate".
+        history_: column -> array over steps: "objective" (the bound with its weights, and further terms), "elbo",
+            "reconstruction", "latent_kl", "neighbors" (the neighbour term T), "seconds", "learning_rate".
         init_: the initialisation that was used, "pca", "spectral", "tsne", "covariance", "array" or "custom".
         matmul_backend_: implementation of float32 matrix products that was used on a CPU, "torch" or "onednn".
         n_iter_: number of steps.
@@ -134,6 +137,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         n_draws: int = defaults.N_DRAWS,
         n_draws_predict: int = defaults.N_DRAWS_PREDICT,
         latent_kl_weight: float = 1.0,
+        neighbor_weight: float | str = 0.0,
         view_weights: str | Mapping[str, float] | None = None,
         compress: str | float | None = "auto",
         memory_budget: float | None = None,
@@ -159,6 +163,7 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.n_draws = n_draws
         self.n_draws_predict = n_draws_predict
         self.latent_kl_weight = latent_kl_weight
+        self.neighbor_weight = neighbor_weight
         self.view_weights = view_weights
         self.compress = compress
         self.memory_budget = memory_budget
@@ -167,3 +172,36 @@ class NGMVLVM(AbstractMultiViewLVM):
         self.dtype = dtype
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def map(
+        cls, views: Any, *, n_components: int = 2, likelihood: str | Mapping[str, str] = "gaussian",
+        device: str = "auto", random_state: RandomStateLike = None, verbose: int = 0,
+    ) -> "NGMVLVM":  # fmt: skip
+        """Fit a map: two dimensions in which neighbours are near each other, with error bars.
+
+        The settings are `init="tsne"`, `view_weights="balanced"` and `neighbor_weight="auto"`; the parameters are
+        described there.
+
+        Args:
+            views: as for `fit`.
+            n_components: number of dimensions, 1 or 2.
+            likelihood: likelihood of the entries; per view.
+            device: "auto", "cpu" or "cuda".
+            random_state: seed.
+            verbose: verbosity.
+
+        Returns:
+            The fitted estimator.
+
+        Example:
+            >>> from mvlvm.datasets import load
+            >>> data = load("bridges")
+            >>> est = NGMVLVM.map(data, random_state=0)
+            >>> est.embedding_.shape
+            (214, 2)
+        """
+        return cls(
+            **defaults.MAP_SETTINGS, n_components=n_components, likelihood=likelihood, device=device,
+            random_state=random_state, verbose=verbose,
+        ).fit(views)  # fmt: skip

@@ -7,6 +7,7 @@ weight, or None where the options do not ask for it. `history_` then contains it
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mvlvm.estimators.neighbour_term import neighbour_term
 from mvlvm.estimators.options import FitOptions
 from mvlvm.init.initializations import InitViews
 from mvlvm.models.multiview import MultiViewLVM
@@ -19,14 +20,23 @@ class WeightedTerm(NamedTuple):
     Attributes:
         weight: factor of the term in the objective.
         value: from the model to the term, a differentiable scalar to maximise.
+        can_be_recorded: whether a GPU can record steps with the term, which must not wait for its results then.
     """
 
     weight: float
     value: Callable[[MultiViewLVM], Scalar]
+    can_be_recorded: bool = True
+
+
+def neighbours(views: InitViews, options: FitOptions) -> WeightedTerm | None:
+    """Return the neighbour term of `neighbor_weight`."""
+    if not options.neighbor_weight:
+        return None
+    return WeightedTerm(*neighbour_term(views, options.neighbor_weight), can_be_recorded=False)
 
 
 # Name -> a function that makes the term.
-TERMS: dict[str, Callable[[InitViews, FitOptions], WeightedTerm | None]] = {}
+TERMS: dict[str, Callable[[InitViews, FitOptions], WeightedTerm | None]] = {"neighbors": neighbours}
 
 
 def objective_terms(views: InitViews, options: FitOptions) -> dict[str, WeightedTerm]:

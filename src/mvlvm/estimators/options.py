@@ -13,6 +13,7 @@ from mvlvm.checks import check_choice, check_integer, check_number, check_probab
 from mvlvm.errors import ViewError
 from mvlvm.init.pca import numerical_rank
 from mvlvm.init.private import reduce_shared_dimensions
+from mvlvm.init.tsne import MAX_DIM_INTERPOLATED
 from mvlvm.linalg.cpu_arithmetic import PRODUCTS, Arithmetic, choose_arithmetic
 from mvlvm.models.compression import AUTO_SHARE
 from mvlvm.models.multiview import Dimensions
@@ -89,6 +90,7 @@ class FitOptions:
     tol: float
     learning_rate: float
     latent_kl_weight: float
+    neighbor_weight: float
     n_draws: int
     n_draws_predict: int
     compress: float | None
@@ -143,6 +145,7 @@ def check_fit_options(parameters: Mapping[str, Any]) -> FitOptions:
         tol=check_number(parameters["tol"], "tol", positive=False),
         learning_rate=check_number(parameters["learning_rate"], "learning_rate", positive=True),
         latent_kl_weight=check_number(parameters["latent_kl_weight"], "latent_kl_weight", positive=False),
+        neighbor_weight=_check_neighbor_weight(parameters["neighbor_weight"]),
         n_draws=check_integer(parameters["n_draws"], "n_draws", at_least=1),
         n_draws_predict=check_integer(parameters["n_draws_predict"], "n_draws_predict", at_least=1),
         compress=_check_compress(parameters["compress"]),
@@ -234,6 +237,14 @@ def _check_n_components(parameters: Mapping[str, Any]) -> int:
     return check_integer(value, "n_components", at_least=1)
 
 
+def _check_neighbor_weight(value: Any) -> float:
+    if _is_auto(value):
+        return defaults.NEIGHBOR_WEIGHT
+    if isinstance(value, str):
+        raise ValueError(f"neighbor_weight must be a non-negative number, or 'auto'. Got {value!r}.")
+    return check_number(value, "neighbor_weight", positive=False)
+
+
 def _check_compress(value: Any) -> float | None:
     if _is_auto(value):
         return AUTO_SHARE
@@ -277,6 +288,12 @@ def resolve_dimensions(options: FitOptions, Ys: Mapping[str, Float[Tensor, "N _"
                 f"n_private assigns private dimensions to view '{name}', but its weight in view_weights is zero, so it "
                 "does not influence the latents. Give it a positive weight, or no private dimensions."
             )
+    if options.neighbor_weight and (options.n_components > MAX_DIM_INTERPOLATED or options.prune):
+        given = "n_components='auto'" if options.prune else f"n_components={options.n_components}"
+        raise ValueError(
+            f"neighbor_weight={options.neighbor_weight:g} preserves the neighbourhoods of a map, and needs "
+            f"n_components of 1 or 2. Got {given}. Use two dimensions, or neighbor_weight=0."
+        )
     dimensions = Dimensions(options.n_components, private)
     if options.prune and isinstance(options.init, str):
         return _limit_to_rank(dimensions, {name: Ys[name] for name in options.influential})

@@ -32,7 +32,7 @@ from mvlvm.models.views import ModelView
 from mvlvm.models.weight_posterior import n_latent_draws_for
 from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
-from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, train
+from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, never_record, train
 from mvlvm.training.progress import progress_bar
 from mvlvm.training.steps import Evaluation, ViewStates, gradients_by_autograd
 
@@ -124,7 +124,8 @@ def run_training(
     with progress_bar(options.max_iter, "Training") if options.verbose else nullcontext() as show:
         train(
             run.state, objective, config, callbacks=[*as_callbacks(show), *callbacks],
-            refresh=refresh, begin_decay=with_points, graph_key=graph_key, interrupts=interrupts,
+            refresh=refresh, begin_decay=with_points, interrupts=interrupts,
+            graph_key=graph_key if all(term.can_be_recorded for term in problem.terms.values()) else never_record,
             until=until,
         )  # fmt: skip
 
@@ -161,7 +162,7 @@ def choose_init(
                 state.bounds[name] = -math.inf
                 continue
             n_averaged = min(_AVERAGED_STEPS, max(1, len(history.bound) // 5))
-            state.bounds[name] = fmean(history.bound[-n_averaged:]) / problem.n_entries
+            state.bounds[name] = fmean(_weighted_bounds(problem, history)[-n_averaged:]) / problem.n_entries
             if history.stop_reason is StopReason.INTERRUPTED:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -172,6 +173,14 @@ def choose_init(
     if interrupted:
         state.run.state.history.stop_reason = StopReason.INTERRUPTED
     return not interrupted
+
+
+def _weighted_bounds(problem: Problem, history: History) -> list[float]:
+    """Return the objective of every step without the further terms, by which initialisations are compared."""
+    bounds = history.bound
+    for name, term in problem.terms.items():
+        bounds = [bound - term.weight * value for bound, value in zip(bounds, history.parts[name], strict=True)]
+    return bounds
 
 
 def _begin_next_trial(problem: Problem, state: FitState) -> int | None:
