@@ -13,6 +13,7 @@ from benchmarks.paper.sensitivity import HEAT_MAPS, VIEWS
 from benchmarks.paper.theorem_four import THEOREM_FOUR
 from benchmarks.quality.cross_view_page import CROSS_VIEW
 from benchmarks.quality.likelihoods_page import LIKELIHOODS
+from benchmarks.quality.maps import MAPS
 from benchmarks.quality.numerical_accuracy import NUMERICAL_ACCURACY
 from benchmarks.quality.schedules import SCHEDULES
 from benchmarks.quality.single_view_baselines import BASELINES
@@ -25,7 +26,7 @@ from benchmarks.study import Study
 _ALL = (
     TOY, MULTI_VIEW, CHANNEL, SINGLE_VIEW, HEAT_MAPS, VIEWS, ROTATED, CHALLENGING, RECONSTRUCTION, LATENTS, MISSING,
     THEOREM_FOUR, HELD_OUT, SPEED, WALL_TIME, CROSS_VIEW, LIKELIHOODS, BASELINES, VARIANTS, SCHEDULES,
-    SPECTRAL_POINTS, NUMERICAL_ACCURACY,
+    SPECTRAL_POINTS, MAPS, NUMERICAL_ACCURACY,
 )  # fmt: skip
 STUDIES = {study.name: study for study in _ALL}
 # Groups that can be run by name.

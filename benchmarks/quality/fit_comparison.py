@@ -57,9 +57,9 @@ MEASURES = (
 )
 
 
-def load_rows(cell: Cell) -> Dataset:
+def load_rows(cell: Cell, sets: Mapping[str, Mapping[str, Any]] = MULTI_VIEW_SETS) -> Dataset:
     """Return the data set of a cell, with at most its number of rows."""
-    options = dict(MULTI_VIEW_SETS[cell.data])
+    options = dict(sets[cell.data])
     n_rows, name = options.pop("rows", None), options.pop("name", cell.data)
     data = reduced(cell, load(name, random_state=cell.seed, **options))
     n = len(next(iter(data.values())))

@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from mvlvm.datasets import load
 from mvlvm.init import tsne
-from mvlvm.init.tsne import Affinities, exact_forces, sparse_attraction, tsne_affinities, tsne_layout, tsne_objective
-from mvlvm.init.tsne_repulsion import interpolated_repulsion
+from mvlvm.init.tsne import Affinities, attraction_of, tsne_affinities, tsne_layout, tsne_objective
+from mvlvm.init.tsne_repulsion import exact_repulsion, interpolated_repulsion
 
 
 def normal(*shape, seed=0, scale=1.0):
@@ -56,17 +56,44 @@ def test_gradient_matches_finite_differences(affinities, D):
 @pytest.mark.parametrize(("box_width", "limit"), [(1.0, 0.06), (0.5, 0.007)])
 def test_interpolated_repulsion_converges_to_the_exact_one(D, box_width, limit):
     X = normal(D, 1500, seed=3, scale=15.0)
-    exact, _ = exact_forces(X, torch.zeros((1500, 1500), dtype=X.dtype))
+    exact = exact_repulsion(X)
     found = interpolated_repulsion(X, box_width)
     error = torch.linalg.vector_norm(found.force - exact.force) / torch.linalg.vector_norm(exact.force)
     assert float(error) < limit
     assert float(found.normalizer) == pytest.approx(float(exact.normalizer), rel=limit)
 
 
-def test_sparse_attraction_is_exact(affinities):
-    X = normal(2, 120, seed=4)
-    _, expected = exact_forces(X, affinities.matrix.double())
-    torch.testing.assert_close(sparse_attraction(X, affinities), expected, rtol=1e-6, atol=1e-12)
+def all_pairs(X):
+    """Return x_i - x_j for all i and j, (D, N, N), and w."""
+    difference = X[:, :, None] - X[:, None, :]
+    return difference, 1 / (1 + difference.square().sum(dim=0))
+
+
+@pytest.mark.parametrize("D", [1, 2, 3])
+@pytest.mark.parametrize("N", [100, 128, 300])
+def test_exact_repulsion_is_the_sum_over_all_pairs(N, D):
+    X = normal(D, N, seed=4, scale=2.0)
+    difference, w = all_pairs(X)
+    found = exact_repulsion(X)
+    torch.testing.assert_close(found.force, (w**2 * difference).sum(dim=2), rtol=1e-9, atol=1e-9)
+    assert float(found.normalizer) == pytest.approx(float(w.sum()) - N)
+    single = exact_repulsion(X.float())
+    torch.testing.assert_close(
+        single.force.double(), found.force, rtol=1e-3, atol=1e-4 * float(found.force.abs().max())
+    )
+
+
+@pytest.mark.parametrize("D", [1, 2, 3])
+@pytest.mark.parametrize("pairs_per_block", [1000, 2**17])
+def test_attraction_is_the_sum_over_all_pairs(generator, monkeypatch, D, pairs_per_block):
+    monkeypatch.setattr(tsne, "_PAIRS_PER_BLOCK", pairs_per_block)
+    affinities = tsne_affinities(normal(120, 5).float(), generator)
+    X, P = normal(D, 120, seed=4), affinities.matrix.double()
+    difference, w = all_pairs(X)
+    for found in (attraction_of(X, affinities), tsne._attraction_on_gpu(X, affinities)):
+        torch.testing.assert_close(found.force, (P * w * difference).sum(dim=2), rtol=1e-6, atol=1e-12)
+        assert float(found.value) == pytest.approx(float((P * w.log()).sum()), rel=1e-6)
+    assert (len(affinities.blocks) == 1) == (pairs_per_block == 2**17)
 
 
 def test_both_branches_of_the_gradient_agree(affinities, monkeypatch):
@@ -115,4 +142,4 @@ def test_layouts_of_many_rows_are_interpolated(monkeypatch, generator):
 def test_affinities_are_symmetric(affinities):
     torch.testing.assert_close(affinities.matrix, affinities.matrix.T)
     assert isinstance(affinities, Affinities)
-    assert int(affinities.row_starts[-1]) == len(affinities.weight)
+    assert int(affinities.n_pairs.sum()) == len(affinities.weight)

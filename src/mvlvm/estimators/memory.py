@@ -9,7 +9,6 @@ import pandas as pd
 
 from mvlvm.estimators.options import FitOptions, check_fit_options
 from mvlvm.inference.tempering import MAX_FOLD_ROWS
-from mvlvm.init import tsne
 from mvlvm.init.covariance import MAX_LANDMARKS
 from mvlvm.init.initializations import ALIASES
 from mvlvm.init.tsne import MAX_NEIGHBOURS
@@ -21,7 +20,7 @@ from mvlvm.views.layout import unpack
 from mvlvm.views.likelihood_inference import AUTO
 from mvlvm.views.scaling import per_view
 
-_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
 _GB = 1e9
 # torch, its threads and the smallest fit.
 _BASELINE = 0.02e9
@@ -152,7 +151,6 @@ def _initializing(sizes: Mapping[str, ViewSize], options: FitOptions) -> dict[st
     parts = {"scaled views": total_bytes(sizes)}
     if options.neighbor_weight or ALIASES.get(init, init) in ("auto", "tsne"):
         parts["neighbours"] = 0.5 * total_bytes(sizes) + _BYTES_PER_PAIR * MAX_NEIGHBOURS * N
-        parts["pairs of rows"] = 2.0 * N**2 * _FLOAT32.itemsize if N <= tsne.MAX_ROWS_EXACT else 0.0
     if init in ("auto", "covariance"):
         parts["landmarks"] = float(_N_LANDMARK_MATRICES * min(N, MAX_LANDMARKS) ** 2 * _FLOAT64.itemsize)
     return parts
@@ -170,10 +168,9 @@ def _training(
         _WEIGHT_SPACE_MATRICES * sizes[name].n_bytes + 2 * N * n_features[name] * _FLOAT64.itemsize
         for name in weight_space
     ]
-    pairs = 2.0 * N**2 * _FLOAT32.itemsize if N <= tsne.MAX_ROWS_EXACT else 2 * _BYTES_OF_AFFINITY * MAX_NEIGHBOURS * N
     return {
         "scaled views": total_bytes(sizes),
-        "pairs of rows": pairs if options.neighbor_weight else 0.0,
+        "affinities": 2 * _BYTES_OF_AFFINITY * MAX_NEIGHBOURS * N if options.neighbor_weight else 0.0,
         "compressed views": sum(compressed, 0.0) if options.compress is not None else 0.0,
         "features": features,
         "weight space": max(in_weight_space, default=0.0),

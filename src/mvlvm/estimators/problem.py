@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from mvlvm.estimators.objective_terms import WeightedTerm
+from mvlvm.estimators.objective_terms import AbstractTerm
 from mvlvm.estimators.options import FitOptions
 from mvlvm.estimators.preprocessing import SampleWeight, ScaledViews
 from mvlvm.models.data import ViewData, samples_without_entries
@@ -36,7 +36,7 @@ class Problem:
     data: Mapping[str, ViewData]
     plans: Mapping[str, ViewPlan]
     dimensions: Dimensions
-    terms: Mapping[str, WeightedTerm]
+    terms: Mapping[str, AbstractTerm]
     sample_weight: SampleWeight | None
     empty_rows: Int[Tensor, " E"]
     options: FitOptions
@@ -82,7 +82,7 @@ class Problem:
 
 
 def make_problem(
-    views: ScaledViews, dimensions: Dimensions, terms: Mapping[str, WeightedTerm], options: FitOptions, seed: int
+    views: ScaledViews, dimensions: Dimensions, terms: Mapping[str, AbstractTerm], options: FitOptions, seed: int
 ) -> Problem:
     """Return the problem of training a model on scaled views.
 

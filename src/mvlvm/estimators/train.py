@@ -34,7 +34,7 @@ from mvlvm.training.history import History, StopReason
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.training.loop import Callback, TrainConfig, as_callbacks, never_record, train
 from mvlvm.training.progress import progress_bar
-from mvlvm.training.steps import Evaluation, ViewStates, gradients_by_autograd
+from mvlvm.training.steps import Evaluation, ViewStates
 
 # Steps of all trials, and those of the best ones in total; at most so many last steps enter the bound of a trial.
 TRIAL_STEPS = (50, 100)
@@ -107,10 +107,11 @@ def run_training(
             with_states(views, states), generator, view_weights=view_weights,
             latent_kl_weight=options.latent_kl_weight, n_draws=options.n_draws,
         )  # fmt: skip
-        terms = {name: term.value(model) for name, term in problem.terms.items()}
+        terms = {}
+        for name, term in problem.terms.items():
+            terms[name], of_term = term.evaluate(model)
+            gradients = total_gradients(gradients, of_term, term.weight)
         total = Objective(elbo, view_weights, options.latent_kl_weight, terms, term_weights)
-        for name, term in terms.items():
-            gradients = total_gradients(gradients, gradients_by_autograd(term, model.parameters()), term_weights[name])
         return Evaluation(total, gradients, states)
 
     def refresh(states: ViewStates, n_steps: int) -> ViewStates:

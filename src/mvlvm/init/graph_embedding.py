@@ -31,7 +31,7 @@ from mvlvm.init.knn_graph import (
     nearest_neighbours_among,
 )
 from mvlvm.init.pca import normalise_views, principal_scores, whiten
-from mvlvm.init.tsne import Affinities, tsne_affinities, tsne_layout
+from mvlvm.init.tsne import TSNEMap, tsne_affinities, tsne_layout
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 # Of more rows than this, a random subset is mapped, and the others are interpolated between their nearest rows in it.
@@ -111,18 +111,13 @@ class GraphEmbeddings:
     @cached_property
     def tsne(self) -> Float[Tensor, "N D"]:
         """A t-SNE layout that starts at the principal components, for one or two dimensions."""
-        return self._of_all_rows(whiten(self._tsne_layout.to(self._scores), self._completed))
+        return self._of_all_rows(whiten(self.tsne_map.layout.to(self._scores), self._completed))
 
     @cached_property
-    def affinities(self) -> Affinities:
-        """The affinities of t-SNE between the rows that have an entry."""
-        return tsne_affinities(self._neighbour_space, self._fresh_generator)
-
-    @property
-    def tsne_std(self) -> float:
-        """The standard deviation of the t-SNE layout, as a root mean square over its dimensions."""
-        layout = self._tsne_layout
-        return float((layout - layout.mean(dim=0)).square().mean().sqrt())
+    def tsne_map(self) -> TSNEMap:
+        """The t-SNE layout in its own units, with the affinities of the rows that have an entry."""
+        affinities = tsne_affinities(self._neighbour_space, self._fresh_generator)
+        return TSNEMap(affinities, tsne_layout(affinities, self._scores[:, : self._n_components]))
 
     @cached_property
     def covariance(self) -> Float[Tensor, "N D"]:
@@ -140,10 +135,6 @@ class GraphEmbeddings:
     def known_rows(self) -> Bool[Tensor, " N"]:
         """Which rows have an observed entry."""
         return self._known
-
-    @cached_property
-    def _tsne_layout(self) -> Float[Tensor, "n D"]:
-        return tsne_layout(self.affinities, self._scores[:, : self._n_components])
 
     @property
     def _neighbour_space(self) -> Float[Tensor, "n d"]:

@@ -15,6 +15,8 @@ neighbours, with a bandwidth per row that fixes the perplexity, symmetrised.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,20 +25,16 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from mvlvm.init.knn_graph import edge_weights, nearest_neighbours
-from mvlvm.init.tsne_repulsion import (
-    Repulsion,
-    charges_of,
-    interpolated_repulsion,
-    kernel_blocks,
-    weighted_differences,
-)
+from mvlvm.init.tsne_repulsion import Repulsion, exact_repulsion, interpolated_repulsion
 
 PERPLEXITY = 30.0
 # Neighbours per row, in units of the perplexity, and by default.
 _NEIGHBOURS_PER_PERPLEXITY = 3
 MAX_NEIGHBOURS = round(_NEIGHBOURS_PER_PERPLEXITY * PERPLEXITY)
-# Up to this number of rows, forces between all pairs are computed; beyond, repulsion is interpolated.
-MAX_ROWS_EXACT = 5000
+# Up to this number of rows, repulsion between all pairs is computed; beyond, it is interpolated.
+MAX_ROWS_EXACT = 10_000
+# Pairs of rows in memory at a time in the computation of attraction.
+_PAIRS_PER_BLOCK = 2**17
 # The interpolation exists for layouts of up to two dimensions.
 MAX_DIM_INTERPOLATED = 2
 # Early exaggeration of the affinities, and both phases: number of iterations, exaggeration, momentum.
@@ -65,30 +63,56 @@ class Affinities:
     weight: Float[Tensor, " E"]
     n_rows: int
 
-    @cached_property
+    @property
     def matrix(self) -> Float[Tensor, "N N"]:
         """The affinities of all pairs of rows."""
         matrix = self.weight.new_zeros((self.n_rows, self.n_rows))
         return matrix.index_put((self.source, self.target), self.weight)
 
     @cached_property
-    def row_starts(self) -> Int[Tensor, " B"]:
-        """The position of the first pair of every row, and the number of pairs."""
-        return torch.searchsorted(self.source, torch.arange(self.n_rows + 1, device=self.source.device))
+    def n_pairs(self) -> Int[Tensor, " N"]:
+        """The number of pairs of every row."""
+        return torch.bincount(self.source, minlength=self.n_rows)
 
-    def row_products(self, values: Float[Tensor, " E"], X: Float[Tensor, "D N"]) -> Float[Tensor, "D N"]:
-        """Return the product of the sparse matrix that has some values at the pairs with a matrix."""
-        if X.device.type != "cpu":
-            return torch.zeros_like(X).index_add_(1, self.source, values * X[:, self.target])
-        parts = (values.numpy(), self.target.numpy(), self.row_starts.numpy())
-        return torch.as_tensor(csr_array(parts, shape=(self.n_rows, self.n_rows)) @ X.T.contiguous().numpy()).T
+    @cached_property
+    def blocks(self) -> list[tuple[slice, slice]]:
+        """Blocks of rows, and the blocks of their pairs."""
+        starts = np.concatenate([[0], np.cumsum(self.n_pairs.cpu().numpy())])
+        rows = np.unique(np.searchsorted(starts, np.arange(0, starts[-1], _PAIRS_PER_BLOCK)))
+        bounds = [*rows.tolist(), self.n_rows]
+        return [
+            (slice(first, last), slice(int(starts[first]), int(starts[last])))
+            for first, last in pairwise(bounds)
+        ]  # fmt: skip
 
-    def kernel(self, X: Float[Tensor, "D N"]) -> Float[Tensor, " E"]:
-        """Return w of all pairs."""
-        squared = torch.zeros_like(self.weight, dtype=X.dtype)
-        for x in X:
-            squared += (x[self.target] - x[self.source]).square_()
-        return squared.add_(1.0).reciprocal_()
+
+class Attraction(NamedTuple):
+    """Attraction between the pairs of rows of positive affinity.
+
+    Attributes:
+        force: sum_j p_ij w_ij (x_i - x_j) for every row.
+        value: sum_ij p_ij log w_ij.
+    """
+
+    force: Float[Tensor, "D N"]
+    value: Float[Tensor, ""]
+
+
+class TSNEMap(NamedTuple):
+    """A layout, and the affinities that it was computed from.
+
+    Attributes:
+        affinities: of the rows.
+        layout: the rows in the map.
+    """
+
+    affinities: Affinities
+    layout: Float[Tensor, "N D"]
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the layout, as a root mean square over its dimensions."""
+        return float((self.layout - self.layout.mean(dim=0)).square().mean().sqrt())
 
 
 def tsne_affinities(Z: Float[Tensor, "N d"], generator: torch.Generator, perplexity: float = PERPLEXITY) -> Affinities:
@@ -121,9 +145,9 @@ def tsne_objective(X: Float[Tensor, "D N"], affinities: Affinities) -> tuple[flo
         X: the layout.
         affinities: of the rows.
     """
-    normalizer, gradient = _normalizer_and_gradient(X, affinities, 1.0)
-    attraction = (affinities.weight.to(X) * affinities.kernel(X).log()).sum(dtype=torch.float64)
-    return float(attraction - normalizer.log()), gradient
+    repulsion, attraction = _repulsion(X), attraction_of(X, affinities)
+    value = attraction.value - _normalizer(repulsion).log()
+    return float(value), _gradient(repulsion, attraction)
 
 
 def tsne_layout(affinities: Affinities, initial: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
@@ -140,7 +164,7 @@ def tsne_layout(affinities: Affinities, initial: Float[Tensor, "N D"]) -> Float[
     velocity, gains = torch.zeros_like(X), torch.ones_like(X)
     for n_iter, exaggeration, momentum in (_EARLY, _LATE):
         for _ in range(n_iter):
-            _, gradient = _normalizer_and_gradient(X, affinities, exaggeration)
+            gradient = _gradient(_repulsion(X), attraction_of(X, affinities), exaggeration)
             grow = velocity * gradient >= 0
             gains = torch.where(grow, gains + _GAIN_STEP, gains * _GAIN_DECAY).clamp_min_(_MIN_GAIN)
             velocity = momentum * velocity + rate * gains * gradient
@@ -149,36 +173,46 @@ def tsne_layout(affinities: Affinities, initial: Float[Tensor, "N D"]) -> Float[
     return X.T
 
 
-def _normalizer_and_gradient(
-    X: Float[Tensor, "D N"], affinities: Affinities, exaggeration: float
-) -> tuple[Float[Tensor, ""], Float[Tensor, "D N"]]:
-    """Return Z, and the gradient of the objective with affinities multiplied by a factor."""
-    if is_exact(X):
-        repulsion, attraction = exact_forces(X, affinities.matrix.to(X))
-    else:
-        repulsion, attraction = interpolated_repulsion(X), sparse_attraction(X, affinities)
-    normalizer = repulsion.normalizer.clamp_min(torch.finfo(X.dtype).tiny)
-    return normalizer, 4 * (repulsion.force / normalizer.to(X) - exaggeration * attraction)
+def _gradient(repulsion: Repulsion, attraction: Attraction, exaggeration: float = 1.0) -> Float[Tensor, "D N"]:
+    """Return the gradient of the objective with affinities multiplied by a factor."""
+    return 4 * (repulsion.force / _normalizer(repulsion).to(repulsion.force) - exaggeration * attraction.force)
+
+
+def _normalizer(repulsion: Repulsion) -> Float[Tensor, ""]:
+    """Return Z, which is positive even if rows are too far apart for its precision."""
+    return repulsion.normalizer.clamp_min(torch.finfo(torch.float32).tiny)
+
+
+def _repulsion(X: Float[Tensor, "D N"]) -> Repulsion:
+    return exact_repulsion(X) if is_exact(X) else interpolated_repulsion(X)
 
 
 def is_exact(X: Float[Tensor, "D N"]) -> bool:
-    """Return whether the forces between all pairs of rows are computed."""
+    """Return whether the repulsion between all pairs of rows is computed."""
     return X.shape[1] <= MAX_ROWS_EXACT or len(X) > MAX_DIM_INTERPOLATED
 
 
-def exact_forces(X: Float[Tensor, "D N"], P: Float[Tensor, "N N"]) -> tuple[Repulsion, Float[Tensor, "D N"]]:
-    """Return the repulsion, and the attraction sum_j p_ij w_ij (x_i - x_j), in one pass over all pairs."""
-    charges, normalizer = charges_of(X), X.new_zeros((), dtype=torch.float64)
-    repulsive, attractive = torch.zeros_like(charges), torch.zeros_like(charges)
-    for rows, w in kernel_blocks(X):
-        normalizer += w.sum()
-        attractive.addmm_(charges[:, rows], P[rows] * w)
-        repulsive.addmm_(charges[:, rows], w.square_())
-    repulsion = Repulsion(weighted_differences(X, repulsive), normalizer - X.shape[1])
-    return repulsion, weighted_differences(X, attractive)
+def attraction_of(X: Float[Tensor, "D N"], affinities: Affinities) -> Attraction:
+    """Return the attraction between rows."""
+    if X.device.type != "cpu":
+        return _attraction_on_gpu(X, affinities)
+    # numpy gathers and sums segments in a quarter of torch's time
+    x, force, value = X.detach().numpy(), np.empty(X.shape, dtype=X.numpy().dtype), 0.0
+    target, weight = affinities.target.numpy(), affinities.weight.to(X.dtype).numpy()
+    n_pairs = affinities.n_pairs.numpy()
+    for rows, pairs in affinities.blocks:
+        differences = [np.repeat(part[rows], n_pairs[rows]) - part.take(target[pairs]) for part in x]
+        squared = sum(difference * difference for difference in differences) + x.dtype.type(1)
+        value -= float(weight[pairs] @ np.log(squared))
+        strength = np.divide(weight[pairs], squared, out=squared)
+        starts = np.cumsum(n_pairs[rows]) - n_pairs[rows]
+        for d, difference in enumerate(differences):
+            force[d, rows] = np.add.reduceat(difference * strength, starts)
+    return Attraction(torch.as_tensor(force), torch.tensor(value, dtype=torch.float64))
 
 
-def sparse_attraction(X: Float[Tensor, "D N"], affinities: Affinities) -> Float[Tensor, "D N"]:
-    """Return the attraction sum_j p_ij w_ij (x_i - x_j), over the pairs of positive affinity."""
-    strength = affinities.kernel(X).mul_(affinities.weight.to(X))
-    return weighted_differences(X, affinities.row_products(strength, charges_of(X)))
+def _attraction_on_gpu(X: Float[Tensor, "D N"], affinities: Affinities) -> Attraction:
+    difference, weight = X[:, affinities.source] - X[:, affinities.target], affinities.weight.to(X)
+    squared = difference.square().sum(dim=0) + 1
+    force = torch.zeros_like(X).index_add_(1, affinities.source, weight / squared * difference)
+    return Attraction(force, -(weight * squared.log()).sum(dtype=torch.float64))
