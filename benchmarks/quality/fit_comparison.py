@@ -57,9 +57,9 @@ MEASURES = (
 )
 
 
-def load_rows(cell: Cell, sets: Mapping[str, Mapping[str, Any]] = MULTI_VIEW_SETS) -> Dataset:
-    """Return the data set of a cell, with at most its number of rows."""
-    options = dict(sets[cell.data])
+def load_rows(cell: Cell, sets: Mapping[str, Mapping[str, Any]] | None = None) -> Dataset:
+    """Return the data set of a cell, with at most its number of rows; by default one of those of several views."""
+    options = dict((MULTI_VIEW_SETS if sets is None else sets)[cell.data])
     n_rows, name = options.pop("rows", None), options.pop("name", cell.data)
     data = reduced(cell, load(name, random_state=cell.seed, **options))
     n = len(next(iter(data.values())))

@@ -44,7 +44,7 @@ ACCURACY = Measure("accuracy", "1-NN, %")
 _NEW_SHARE, _HIDDEN_SHARE = 0.2, 0.2
 _LEAST_GAIN, _LARGEST_LOSS = 1.0, -1.5
 _LEGEND = f"""
-Data sets with an asterisk were used, with other seeds, to choose the weight c = {defaults.NEIGHBOR_WEIGHT:g} of the term;
+Data sets with an asterisk were used, with other seeds, to choose the weight of the term, {defaults.NEIGHBOR_WEIGHT:g};
 the others were not. {MAP} is `NGMVLVM.map`, {WITHOUT} the same with `neighbor_weight=0`. t-SNE and UMAP have the same
 balanced columns, and their default settings (scikit-learn, umap-learn)."""
 _COVERAGE = (0.92, 0.97)
@@ -141,10 +141,12 @@ def hidden_entry_quality(
     errors, covered = [], []
     for name, Y in views.items():
         units = ColumnUnits.of(Y[old])
-        chosen = (hidden[name] & ~np.isnan(Y[new]))[:, units.varies]
-        truth, mean = units.apply(Y[new])[chosen], units.apply(np.asarray(imputed[name]))[chosen]
-        errors.append(rmse(truth, mean))
-        covered.append(coverage(truth, mean, units.apply_to_std(np.asarray(stds[name]))[chosen], level=0.95))
+        truth, mean = (
+            units.apply(np.asarray(part)) for part in (np.where(hidden[name], Y[new], np.nan), imputed[name])
+        )
+        chosen = ~np.isnan(truth)
+        errors.append(rmse(truth[chosen], mean[chosen]))
+        covered.append(coverage(truth, mean, units.apply_to_std(np.asarray(stds[name])), level=0.95))
     return {"RMSE": float(np.mean(errors)), "coverage": float(np.mean(covered))}
 
 
