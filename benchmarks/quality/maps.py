@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ from benchmarks.cells import Cell, Measurement
 from benchmarks.quality.fit_comparison import load_rows
 from benchmarks.quality.prediction_scores import QUICK_STEPS, ColumnUnits, Metrics, rmse
 from benchmarks.results import Difference, Results, difference
-from benchmarks.study import NO, YES, Claim, PagePart, Study, Verdict, within
+from benchmarks.study import NO, YES, Claim, PageFigure, PagePart, Study, Verdict, within
 from benchmarks.tables import NOTHING, Measure, ResultTable
 from mvlvm import defaults
 from mvlvm.datasets import Dataset
@@ -25,6 +25,9 @@ from mvlvm.init.pca import values_for_init
 from mvlvm.models.multiview import Dimensions
 from mvlvm.randomness import Stream, make_generator
 from mvlvm.views.balance import balance_views
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Data set -> options of `load`; "rows" is the largest number of rows, drawn by the seed.
 MAP_SETS: Mapping[str, Mapping[str, Any]] = {
@@ -40,6 +43,8 @@ CHOICES = (30.0, 100.0, 300.0)
 MAP, WITHOUT, TSNE_NAME, UMAP_NAME = "map", "no neighbour term", "t-SNE", "UMAP"
 METHODS = (MAP, WITHOUT, TSNE_NAME, UMAP_NAME)
 ACCURACY = Measure("accuracy", "1-NN, %")
+# The maps of the first seed that are drawn.
+_DRAWN = ("r-mnist", "coil20", "bbcsport")
 # Share of the rows that are not fitted, and of their entries that are hidden.
 _NEW_SHARE, _HIDDEN_SHARE = 0.2, 0.2
 _LEAST_GAIN, _LARGEST_LOSS = 1.0, -1.5
@@ -71,15 +76,24 @@ def measure(cell: Cell) -> Measurement:
         Z = weighted_columns(views, cell.seed)
         begin = time.perf_counter()
         layout = _layout(cell, Z)
-        return Measurement({"accuracy": accuracy_of(layout, data), "seconds": time.perf_counter() - begin})
+        metrics: Metrics = {"accuracy": accuracy_of(layout, data), "seconds": time.perf_counter() - begin}
+        return Measurement(metrics, _drawn(cell, layout, data))
     begin = time.perf_counter()
     est = _fit(cell, views)
     seconds = time.perf_counter() - begin
-    metrics: Metrics = {"accuracy": accuracy_of(est.embedding_, data), "seconds": seconds, "steps": est.n_iter_}
+    metrics = {"accuracy": accuracy_of(est.embedding_, data), "seconds": seconds, "steps": est.n_iter_}
     metrics["bound per row"] = est.elbo_ / len(est.embedding_)
     if "c" not in cell.settings:
         metrics |= new_row_quality(cell, views, data)
-    return Measurement(metrics)
+    return Measurement(metrics, _drawn(cell, est.embedding_, data))
+
+
+def _drawn(cell: Cell, X: Float[np.ndarray, "N D"], data: Dataset) -> dict[str, np.ndarray]:
+    """Return the arrays of a figure, for cells of one."""
+    if cell.seed or cell.data not in _DRAWN or cell.coordinates:
+        return {}
+    assert data.labels is not None
+    return {"latents": np.asarray(X, dtype=np.float32), "labels": data.labels.astype(np.int16)}
 
 
 def _fit(cell: Cell, views: Mapping[str, Any]) -> NGMVLVM:
@@ -153,6 +167,7 @@ def hidden_entry_quality(
 def page(results: Results) -> list[PagePart]:
     """Return the tables of accuracies, of the cost of the term, and of the choice of its weight."""
     rows = [["data", *METHODS, "map - t-SNE, points"]]
+    drawn = any(results.select(data, MAP, {"c": None}) for data in _DRAWN)
     for data in results.data:
         texts = [ACCURACY.text(results.mean_std("accuracy", data, method, {"c": None})) for method in METHODS]
         gain = _gain(results, data, TSNE_NAME)
@@ -160,11 +175,28 @@ def page(results: Results) -> list[PagePart]:
     return [
         ResultTable("maps-accuracy", "1-NN accuracy in two dimensions", rows),
         _LEGEND,
+        *([PageFigure("drawn", "Maps of three data sets, coloured by class", lambda: _draw(results))] if drawn else []),
         ResultTable("maps-cost", "The cost of the term", _cost_rows(results)),
         """RMSE and coverage are those of a fifth of the entries of a fifth of the rows, which are not fitted, given
         the others. Accuracies of new rows are those of `transform`, next to those of the fitted rows.""",
         ResultTable("maps-choice", "The choice of the weight", _choice_rows(results)),
     ]  # fmt: skip
+
+
+def _draw(results: Results) -> "Figure":
+    from mvlvm.plots import plot_latent_gallery
+
+    latents: dict[str, dict[str, np.ndarray]] = {}
+    notes: dict[str, dict[str, str]] = {}
+    classes: dict[str, np.ndarray] = {}
+    for method in results.methods:
+        for record in results.select(method=method):
+            arrays, data = results.store.arrays(record.cell), record.cell.data
+            if arrays:
+                latents.setdefault(method, {})[data] = arrays["latents"]
+                notes.setdefault(method, {})[data] = f"1-NN {100 * record.metrics['accuracy']:.1f} %"
+                classes[data] = arrays["labels"]
+    return plot_latent_gallery(latents, classes, notes=notes)
 
 
 def _marked(data: str) -> str:
