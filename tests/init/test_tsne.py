@@ -1,3 +1,5 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import torch
@@ -143,3 +145,15 @@ def test_affinities_are_symmetric(affinities):
     torch.testing.assert_close(affinities.matrix, affinities.matrix.T)
     assert isinstance(affinities, Affinities)
     assert int(affinities.n_pairs.sum()) == len(affinities.weight)
+
+
+def test_iterations_are_shown(affinities):
+    shown = []
+
+    @contextmanager
+    def progress(total, title):
+        shown.append((total, title))
+        yield shown.append
+
+    tsne_layout(affinities, normal(120, 2), progress)
+    assert shown == [(750, "t-SNE"), *[1] * 750]

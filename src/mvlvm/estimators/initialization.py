@@ -26,8 +26,10 @@ from mvlvm.init.initializations import (
     with_private,
 )
 from mvlvm.init.pca import values_for_init
+from mvlvm.init.tsne import no_progress
 from mvlvm.models.multiview import Dimensions
 from mvlvm.randomness import Stream, make_generator
+from mvlvm.training.progress import row_bar
 from mvlvm.views.balance import balance_views
 
 # Value of the parameter `init` that tries all initialisations, and the value of `init_` if it was an array.
@@ -54,7 +56,8 @@ def initialize(
         weights, norms = balance_views(values, views.likelihoods, generator)
         options = with_weights(options, weights)
     dimensions = resolve_dimensions(options, values)
-    influential = InitViews({name: values[name] for name in options.influential}, dimensions, seed, norms)
+    arrays, progress = {name: values[name] for name in options.influential}, row_bar if options.verbose else no_progress
+    influential = InitViews(arrays, dimensions, seed, norms, progress)
     problem = make_problem(views, dimensions, objective_terms(influential, options), options, seed)
     if snapshot is not None:
         return problem, unpack_fit(problem, snapshot)

@@ -31,7 +31,7 @@ from mvlvm.init.knn_graph import (
     nearest_neighbours_among,
 )
 from mvlvm.init.pca import normalise_views, principal_scores, whiten
-from mvlvm.init.tsne import TSNEMap, tsne_affinities, tsne_layout
+from mvlvm.init.tsne import Progress, TSNEMap, no_progress, tsne_affinities, tsne_layout
 from mvlvm.linalg.randomized_svd import ConcatenatedMatrix
 
 # Of more rows than this, a random subset is mapped, and the others are interpolated between their nearest rows in it.
@@ -72,6 +72,7 @@ class GraphEmbeddings:
         n_components: the number of dimensions D.
         generator: the source of all draws; on the CPU, so that they are the same on every device.
         norms: Frobenius norms of the views; None stands for ones.
+        progress: shows the iterations of t-SNE.
 
     Raises:
         ViewError: the concatenated views have rank less than D, or too few rows.
@@ -83,6 +84,7 @@ class GraphEmbeddings:
         n_components: int,
         generator: torch.Generator,
         norms: Sequence[float] | None = None,
+        progress: Progress = no_progress,
     ) -> None:
         present = ~torch.stack([Y.isnan().all(dim=1) for Y in Ys], dim=1)
         known = present.any(dim=1)
@@ -93,7 +95,7 @@ class GraphEmbeddings:
             completed = ConcatenatedMatrix([Y[known] for Y in completed.parts], completed.factors)
         self._known, self._completed, self._generator = known, completed, generator
         self._scores = principal_scores(completed, n_components, at_most=max(MAX_COMPONENTS, n_components))
-        self._n_components = n_components
+        self._n_components, self._progress = n_components, progress
 
     @cached_property
     def eigenmap(self) -> Float[Tensor, "N D"]:
@@ -117,7 +119,8 @@ class GraphEmbeddings:
     def tsne_map(self) -> TSNEMap:
         """The t-SNE layout in its own units, with the affinities of the rows that have an entry."""
         affinities = tsne_affinities(self._neighbour_space, self._fresh_generator)
-        return TSNEMap(affinities, tsne_layout(affinities, self._scores[:, : self._n_components]))
+        layout = tsne_layout(affinities, self._scores[:, : self._n_components], self._progress)
+        return TSNEMap(affinities, layout)
 
     @cached_property
     def covariance(self) -> Float[Tensor, "N D"]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from mvlvm.init.graph_embedding import GraphEmbeddings
 from mvlvm.init.pca import rotated_pca_init
 from mvlvm.init.private import private_init
-from mvlvm.init.tsne import MAX_DIM_INTERPOLATED
+from mvlvm.init.tsne import MAX_DIM_INTERPOLATED, Progress, no_progress
 from mvlvm.models.multiview import Dimensions
 from mvlvm.randomness import Stream, make_generator
 
@@ -27,12 +27,14 @@ class InitViews:
         dimensions: which view depends on which latent dimensions.
         seed: of initialisations that draw random numbers.
         norms: view name -> Frobenius norm of the view beside the others; None stands for ones.
+        progress: shows the progress of long computations.
     """
 
     arrays: Mapping[str, Float[Tensor, "N _"]]
     dimensions: Dimensions
     seed: int
     norms: Mapping[str, float] | None = None
+    progress: Progress = no_progress
 
     @property
     def n_observed_rows(self) -> int:
@@ -43,7 +45,8 @@ class InitViews:
     def graph(self) -> GraphEmbeddings:
         """Embeddings of the k-nearest-neighbour graph, which several initialisations share."""
         generator = make_generator(self.seed, Stream.INITIALISATION)
-        return GraphEmbeddings(list(self.arrays.values()), self.dimensions.n_shared, generator, self.norms_in_order)
+        matrices, n_shared = list(self.arrays.values()), self.dimensions.n_shared
+        return GraphEmbeddings(matrices, n_shared, generator, self.norms_in_order, self.progress)
 
     @property
     def norms_in_order(self) -> list[float] | None:

@@ -13,6 +13,8 @@ Affinities are those of t-SNE (van der Maaten and Hinton, 2008): Gaussian kernel
 neighbours, with a bandwidth per row that fixes the perplexity, symmetrised.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -37,14 +39,31 @@ MAX_ROWS_EXACT = 10_000
 _PAIRS_PER_BLOCK = 2**17
 # The interpolation exists for layouts of up to two dimensions.
 MAX_DIM_INTERPOLATED = 2
-# Early exaggeration of the affinities, and both phases: number of iterations, exaggeration, momentum.
 _EXAGGERATION = 12.0
-_EARLY, _LATE = (250, _EXAGGERATION, 0.5), (500, 1.0, 0.8)
 # The initial standard deviation of the first dimension, and the least learning rate.
 _INITIAL_STD = 1e-4
 _MIN_LEARNING_RATE = 200.0
 # Gains of the delta-bar-delta rule: increments, decrements and the least value.
 _GAIN_STEP, _GAIN_DECAY, _MIN_GAIN = 0.2, 0.8, 0.01
+
+
+class Phase(NamedTuple):
+    """A phase of the ascent: number of iterations, factor of the affinities, and momentum."""
+
+    n_iter: int
+    exaggeration: float
+    momentum: float
+
+
+_EARLY, _LATE = Phase(250, _EXAGGERATION, 0.5), Phase(500, 1.0, 0.8)
+# From the number of iterations and a title to a context in which a callback takes the number of those just completed.
+Progress = Callable[[int, str], AbstractContextManager[Callable[[int], None]]]
+
+
+@contextmanager
+def no_progress(total: int, title: str) -> Iterator[Callable[[int], None]]:
+    """Show nothing."""
+    yield lambda n_done: None
 
 
 @dataclass(frozen=True)
@@ -150,13 +169,23 @@ def tsne_objective(X: Float[Tensor, "D N"], affinities: Affinities) -> tuple[flo
     return float(value), _gradient(repulsion, attraction)
 
 
-def tsne_layout(affinities: Affinities, initial: Float[Tensor, "N D"]) -> Float[Tensor, "N D"]:
+def tsne_layout(
+    affinities: Affinities, initial: Float[Tensor, "N D"], progress: Progress = no_progress
+) -> Float[Tensor, "N D"]:
     """Return a layout that maximises the objective by gradient ascent with momentum, as t-SNE is usually computed.
 
     Args:
         affinities: of the rows.
         initial: the initial layout, in any units.
+        progress: shows the number of iterations.
     """
+    with progress(_EARLY.n_iter + _LATE.n_iter, "t-SNE") as advance:
+        return _ascend(affinities, initial, advance)
+
+
+def _ascend(
+    affinities: Affinities, initial: Float[Tensor, "N D"], advance: Callable[[int], None]
+) -> Float[Tensor, "N D"]:
     X = initial.float().T.contiguous()
     X = X * (_INITIAL_STD / X[0].std().clamp_min(torch.finfo(X.dtype).tiny))
     N = len(initial)
@@ -170,6 +199,7 @@ def tsne_layout(affinities: Affinities, initial: Float[Tensor, "N D"]) -> Float[
             velocity = momentum * velocity + rate * gains * gradient
             X = X + velocity
             X -= X.mean(dim=1, keepdim=True)
+            advance(1)
     return X.T
 
 

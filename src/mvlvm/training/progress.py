@@ -24,10 +24,10 @@ def progress_bar(total: int, title: str) -> Iterator[Callable[[int, float], None
 
 @contextmanager
 def row_bar(total: int, title: str) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar of rows while the block runs; the callback takes the number of rows just completed."""
+    """Show a progress bar of rows or iterations while the block runs; the callback takes the number just completed."""
     with Progress(*_columns()) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda n_rows: bar.advance(task, n_rows)
+        yield lambda n_done: bar.advance(task, n_done)
 
 
 def _columns() -> list[ProgressColumn]:
