@@ -29,6 +29,7 @@ from mvlvm.estimators.fitted import (
     relevance_frame,
 )
 from mvlvm.estimators.initialization import initialize
+from mvlvm.estimators.latent_queries import column_relevance, density_of, kernel_at, views_at
 from mvlvm.estimators.options import FitOptions
 from mvlvm.estimators.prediction import (
     check_target,
@@ -47,7 +48,9 @@ from mvlvm.inference.predictor import condition
 from mvlvm.io.model_files import write_model
 from mvlvm.lazy import Lazy
 from mvlvm.models.diagnostics import learned_gram
+from mvlvm.models.views import AbstractView
 from mvlvm.randomness import RandomStateLike, Stream, make_generator, seed_from
+from mvlvm.spectral import BivariateMixture, StationaryMixture
 from mvlvm.training.interrupts import Interrupts
 from mvlvm.views.layout import Views
 
@@ -391,31 +394,103 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         arrays = self.model_.sample(n_samples, seed_from(random_state))
         return self.model_.layout.of_rows(None).restore(arrays)
 
-    def kernel_matrix(self, view: str, *, n_draws: int = 10) -> Float[np.ndarray, "N N"]:
-        """Return the (N, N) learned kernel matrix of one view over the training rows, in the units of the scaled view.
+    def inverse_transform(self, X: Any, *, return_std: bool = False, include_noise: bool = True) -> Any:
+        """Return the views at given latents, in the units of the data and in the form of the input.
+
+        Args:
+            X: latents of shape (n, D), in the order of `embedding_`; with private dimensions also of all dimensions, in
+                the order of `factors()`. Private dimensions that are not given have their prior.
+            return_std: whether to return the standard deviation of every entry too.
+            include_noise: False excludes the noise from the standard deviations: they are those of the function.
+
+        Returns:
+            The views, or a pair of them, (mean, std).
+
+        Raises:
+            ViewError: the latents have the wrong shape, or are not finite.
+        """
+        check_is_fitted(self)
+        include_noise = check_flag(include_noise, "include_noise")
+        means, stds = views_at(self.model_, X, include_noise=include_noise)
+        restore = partial(self.model_.layout.of_rows(None).restore, per_class=True)
+        return (restore(means), restore(stds)) if check_flag(return_std, "return_std") else restore(means)
+
+    def kernel_matrix(
+        self, view: str, X1: Any = None, X2: Any = None, *, n_draws: int | None = None
+    ) -> Float[np.ndarray, "N K"]:
+        """Return the learned kernel matrix of one view between latents, in the units of the scaled view.
 
         Args:
             view: its name.
-            n_draws: number of draws of latents and spectral points to average over.
+            X1: latents, as in `inverse_transform`; None stands for the posterior means of the training rows.
+            X2: latents; None stands for X1.
+            n_draws: average over draws of latents of the training rows and of spectral points instead, which estimates
+                the expected kernel under the posterior of the latents; None evaluates the closed form.
+
+        Raises:
+            ValueError: there is no such view, or draws are requested for given latents.
         """
-        check_is_fitted(self)
-        n_draws = check_integer(n_draws, "n_draws", at_least=1)
-        if view not in self.view_names_:
-            raise ValueError(f"There is no view {view!r}. The views are: {', '.join(self.view_names_)}.")
-        latent = self.model_.model.latent
-        module = self.model_.model.modules_by_view[view]
+        module = self._module_of(view)
+        if n_draws is None:
+            return kernel_at(self.model_, view, X1, X2)
+        if X1 is not None or X2 is not None:
+            raise ValueError("n_draws averages over the latents of the training rows. Omit X1 and X2, or n_draws.")
+        n_draws, latent = check_integer(n_draws, "n_draws", at_least=1), self.model_.model.latent
         generator = make_generator(self.model_.seed, Stream.KERNEL, latent.mean.device)
         with torch.no_grad():
             return learned_gram(module, latent, n_draws, generator).cpu().numpy()
 
-    def factors(self) -> Any:
-        """Return the latent means of the training rows as a DataFrame, samples x dimensions.
+    def spectral_density(self, view: str) -> BivariateMixture | StationaryMixture:
+        """Return the learned spectral density of one view, in the units of the scaled view.
+
+        Its parameters are float64 tensors; `mvlvm.kernels` evaluates its kernel.
+
+        Args:
+            view: its name.
+        """
+        return density_of(self._module_of(view))
+
+    def column_relevance(self, view: str) -> Any:
+        """Return how much every column of one view varies along every latent dimension, as a DataFrame.
+
+        The entries are squared derivatives of the column's function with respect to the dimension, averaged over the
+        training rows, times the variance of the latents, and relative to the largest sum over dimensions.
+
+        Args:
+            view: its name.
+        """
+        self._module_of(view)
+        return column_relevance(self.model_, view)
+
+    def _module_of(self, view: str) -> AbstractView:
+        check_is_fitted(self)
+        if view not in self.view_names_:
+            raise ValueError(f"There is no view {view!r}. The views are: {', '.join(self.view_names_)}.")
+        return self.model_.model.modules_by_view[view]
+
+    def factors(self, views: Any = None, *, return_std: bool = False) -> Any:
+        """Return the latent means in all dimensions as a DataFrame, samples x dimensions.
 
         The index holds the row names. Columns are x0, x1 and so on for the shared dimensions, and the name of the view
         with a number, such as image:0, for private ones.
+
+        Args:
+            views: new rows, as in `transform`; None stands for the training rows.
+            return_std: whether to return the standard deviations too.
+
+        Returns:
+            The means, or a pair of tables, (mean, std).
         """
         check_is_fitted(self)
-        return factor_frame(self.model_)
+        return_std = check_flag(return_std, "return_std")
+        if views is None:
+            latent, index = self.model_.model.latent, self.model_.layout.row_index
+            tables = tuple(values.detach().double().cpu().numpy() for values in (latent.mean, latent.std))
+        else:
+            rows, given = self._new_rows(views)
+            tables, index = rows.latents(), given.layout.row_index
+        frames = tuple(factor_frame(table, self.model_, index) for table in tables)
+        return frames if return_std else frames[0]
 
     def relevance(self, *, of: str = "variation") -> Any:
         """Return the relevance of the latent dimensions for the views as a DataFrame, views x dimensions.

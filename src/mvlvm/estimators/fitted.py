@@ -1,7 +1,7 @@
 """A fitted model with the units of its views, and the record of its fit."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -107,8 +107,23 @@ class FittedModel:
         self, *, include_noise: bool = True
     ) -> tuple[dict[str, Float[np.ndarray, "N _"]], dict[str, Float[np.ndarray, "N _"]]]:
         """Reconstruct the training views in the units of the data, with standard deviations."""
-        latent, draws = self.model.latent, self._latent_draws()
-        means, stds, mean, std = {}, {}, latent.mean, latent.std
+        latent = self.model.latent
+        return self.entries_at(latent.mean, latent.std, self._latent_draws(), include_noise=include_noise)
+
+    @torch.no_grad()
+    def entries_at(
+        self, mean: Float[Tensor, "n D"], std: Float[Tensor, "n D"], draws: Sequence[Float[Tensor, "n D"]], *,
+        include_noise: bool,
+    ) -> tuple[dict[str, Float[np.ndarray, "n _"]], dict[str, Float[np.ndarray, "n _"]]]:  # fmt: skip
+        """Return means and standard deviations of all views at Gaussian latents, in the units of the data.
+
+        Args:
+            mean: the latents' means.
+            std: their standard deviations.
+            draws: draws of the latents, for the variance.
+            include_noise: whether standard deviations are those of entries, or of the function.
+        """
+        means, stds = {}, {}
         for name, function in self.predictor.functions.items():
             view = self.views[name]
             means[name], stds[name] = view.empty_rows(len(mean)), view.empty_rows(len(mean))
@@ -294,11 +309,9 @@ def _to_numpy(values: Tensor) -> np.ndarray:
     return values.cpu().numpy()
 
 
-def factor_frame(fitted: FittedModel) -> Any:
-    """Return the latent means as a DataFrame, samples x dimensions."""
-    mean = fitted.model.latent.mean.detach().double().cpu().numpy()
-    index = fitted.layout.index if fitted.layout.row_names is not None else None
-    return pd.DataFrame(mean, index=index, columns=pd.Index(fitted.dimensions.names()))
+def factor_frame(latents: Float[np.ndarray, "N D"], fitted: FittedModel, index: Any) -> Any:
+    """Return latents of all dimensions as a DataFrame, samples x dimensions."""
+    return pd.DataFrame(latents, index=index, columns=pd.Index(fitted.dimensions.names()))
 
 
 def relevance_frame(table: Float[np.ndarray, "V D"], fitted: FittedModel) -> Any:

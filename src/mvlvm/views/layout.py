@@ -64,6 +64,11 @@ class Layout:
         labels = [] if self.index is None else list(self.index)
         return None if labels == list(range(len(labels))) else [str(label) for label in labels]
 
+    @property
+    def row_index(self) -> Any:
+        """The row labels; None if there are none or they are row numbers."""
+        return None if self.row_names is None else self.index
+
     def of_rows(self, index: Any) -> "Layout":
         """Return the same layout with other row labels, or None."""
         return replace(self, index=index)
