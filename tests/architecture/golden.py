@@ -194,15 +194,19 @@ def results(case, dtype, *, fit=lambda est, views, **arguments: est.fit(views, *
             "embedding_std_": est.embedding_std_,
             "history_": {name: column for name, column in est.history_.items() if name != "seconds"},
             "transform": est.transform(new, return_std=True),
-            "predict": est.predict(new, target="left", return_std=True),
-            "score_target": est.score({name: values[7:14] for name, values in views.items()}, target="left"),
+            "predict": est.predict(new, target="left", return_std=True, conditional="latent"),
+            "score_target": est.score(
+                {name: values[7:14] for name, values in views.items()}, target="left", conditional="latent"
+            ),
             "elbo_": est.elbo_,
             "relevance_": est.relevance_,
             "explained_variance_": est.explained_variance_,
             "explained_variance_per_dimension_": est.explained_variance_per_dimension_,
             "noise_variance_": est.noise_variance_,
             "reconstruct": est.reconstruct(return_std=True),
-            "impute": est.impute({name: values[:9] for name, values in views.items()}, return_std=True),
+            "impute": est.impute(
+                {name: values[:9] for name, values in views.items()}, return_std=True, conditional="latent"
+            ),
             "sample": est.sample(4, random_state=1),
             "score": est.score(new),
             "kernel_matrix": est.kernel_matrix(est.view_names_[0], n_draws=2),

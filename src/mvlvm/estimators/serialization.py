@@ -1,6 +1,6 @@
 """Conversion of fitted estimators to a JSON header and arrays, the contents of model files, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Real
@@ -12,6 +12,7 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, VarianceShares, relevance_table
+from mvlvm.estimators.saved_rows import check_shapes, pack_data, training_rows, unpack_data, unpack_given
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
@@ -20,7 +21,6 @@ from mvlvm.io.schema import check_type
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.linalg.cpu_arithmetic import TORCH
-from mvlvm.models.data import ViewData
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
 from mvlvm.models.views import AbstractView
@@ -36,7 +36,6 @@ Arrays = Mapping[str, np.ndarray]
 
 KIND = "estimator"
 _SCALING_PARTS = ("mean", "factor", "kept", "seen")
-_DATA_PARTS = ("Y", "rows", "missing", "sample_weight")
 _POSITIVE, _NON_NEGATIVE = ("factor", "alpha"), ("inflation", "spread", "sample_weight")
 # Seeds are non-negative and have at most 63 bits.
 _N_SEEDS = 2**63
@@ -144,7 +143,7 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
     elif not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
     if data:
-        arrays |= _pack_data(saved)
+        arrays |= pack_data(saved.record, saved.with_missing)
     header = {
         "kind": KIND,
         "estimator": saved.estimator,
@@ -194,10 +193,12 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
     functions = {
         view["name"]: _unpack_function(i, view["n_draws"], arrays, module) for i, (view, module) in enumerate(pairs)
     }
+    data = unpack_data(list(views), arrays) if header["data"] else None
     predictor = Predictor(
         model, {name: view.scaling for name, view in views.items()}, header["seed"],
         functions=Lazy.known(functions),
         tempering=Lazy.known({view["name"]: Tempering(**view["tempering"]) for view in header["views"]}),
+        rows=Lazy(partial(training_rows, data, model.latent, header["seed"])),
     )  # fmt: skip
     fitted = FittedModel(model, views, layout, _unpack_dimensions(header, arrays), predictor)
     record = FitRecord(
@@ -209,9 +210,9 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
-        data=_unpack_data(list(views), arrays) if header["data"] else None,
+        data=data,
     )
-    return Saved(header["estimator"], parameters, fitted, record, _unpack_given(fitted, arrays))
+    return Saved(header["estimator"], parameters, fitted, record, unpack_given(fitted, arrays))
 
 
 def _unpack_view_weights(header: EstimatorHeader) -> dict[str, float]:
@@ -252,17 +253,11 @@ def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
         for k in range(view["n_draws"]):
             shapes |= {f"view.{i}.draw.{k}.{w}": (view["n_mixtures"], view["n_points"], D) for w in ("w1", "w2")}
             shapes |= {f"view.{i}.draw.{k}.alpha": (view["n_mixtures"],)}
-            _check_shapes(shapes, arrays)  # now, because the number of draws may be any
+            check_shapes(shapes, arrays)  # now, because the number of draws may be any
         levels = (view["tempering"]["from_others"], view["tempering"]["from_itself"])
-        if view["n_draws"] < 1 or not 0 <= min(levels) <= max(levels) <= 1:
+        if view["n_draws"] < 1 or not all(0 <= level <= 1 for level in levels):
             raise ValueError(f"view '{view['name']}' has no weights, or its tempering is not between 0 and 1")
-    _check_shapes(shapes, arrays)
-
-
-def _check_shapes(shapes: Mapping[str, tuple[int, ...]], arrays: Arrays) -> None:
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} must have shape {shape}. Got {arrays[name].shape}.")
+    check_shapes(shapes, arrays)
 
 
 def _check_layout(layout: Layout, views: Mapping[str, FittedView], n_rows: int) -> None:
@@ -392,41 +387,6 @@ def _unpack_posterior(prefix: str, n_columns: int, arrays: Arrays, module: Abstr
         if tuple(array.shape) != shapes[part]:
             raise ValueError(f"{prefix}.{part} must have shape {shapes[part]}. Got {tuple(array.shape)}.")
     return kind(features, mean, *parts.values())
-
-
-def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
-    """Return the scaled training views, and the views as given if they have missing entries."""
-    if saved.record.data is None:
-        raise ValueError(
-            "The training rows are not available: prepare() released them, or the model was copied or loaded from a "
-            "file without them. Save with data=True after fit, before prepare()."
-        )
-    arrays = {}
-    for i, data in enumerate(saved.record.data.values()):
-        parts = ((part, getattr(data, part)) for part in _DATA_PARTS)
-        arrays |= {f"data.{i}.{part}": values.cpu().numpy() for part, values in parts if values is not None}
-    if saved.with_missing is not None:
-        arrays |= {f"given.{i}": Y for i, Y in enumerate(saved.with_missing.arrays.values())}
-    return arrays
-
-
-def _unpack_data(names: Sequence[str], arrays: Arrays) -> dict[str, ViewData]:
-    data = {}
-    for i, name in enumerate(names):
-        parts = {part: f"data.{i}.{part}" for part in _DATA_PARTS}
-        data[name] = ViewData(**{part: torch.tensor(arrays[key]) for part, key in parts.items() if key in arrays})
-    return data
-
-
-def _unpack_given(fitted: FittedModel, arrays: Arrays) -> Views | None:
-    given = {name: arrays.get(f"given.{i}") for i, name in enumerate(fitted.views)}
-    present = {name: Y for name, Y in given.items() if Y is not None}
-    if not present:
-        return None
-    for name, view in fitted.views.items():
-        _check_shapes({name: (len(fitted.model.latent.mean), view.n_columns)}, present)
-        view.encoding.encode(name, present[name])  # raises an exception if there are other values
-    return Views(present, fitted.layout)
 
 
 def plain(parameter: str, value: Any) -> Any:

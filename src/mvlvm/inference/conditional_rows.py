@@ -1,0 +1,156 @@
+"""Predictions by the conditional layer: which rows it applies to, and the layers of all pairs that were asked for."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from mvlvm.inference.conditional import MIN_ROWS, ConditionalLayer, KnownRows, fit_layer
+from mvlvm.inference.held_out_latents import HeldOutLatents, TrainingRows
+from mvlvm.lazy import Lazy
+from mvlvm.likelihoods.base import AbstractLikelihood
+from mvlvm.models.multiview import MultiViewLVM
+from mvlvm.randomness import Stream, make_generator
+
+LATENT, BLEND, AUTO = "latent", "blend", "auto"
+CONDITIONALS = (AUTO, LATENT, BLEND)
+# Layers of further pairs replace those that were not used for the longest time.
+_MAX_CACHED_BYTES = 1e9
+
+Arrays = Mapping[str, Float[np.ndarray, "N _"]]
+
+
+class Pair(NamedTuple):
+    """A Gaussian view and those that it is predicted from, in the order of the model."""
+
+    given: tuple[str, ...]
+    target: str
+
+
+class LayerOrReason(NamedTuple):
+    """A conditional layer, or why there is none.
+
+    Attributes:
+        layer: the layer.
+        reason: the reason, as the end of a sentence; empty if there is a layer.
+    """
+
+    layer: ConditionalLayer | None
+    reason: str = ""
+
+
+class ConditionalLayers:
+    """The conditional layers of a model, each fitted on first use, once, and the folds that they share.
+
+    Args:
+        model: the trained model.
+        rows: the training rows; None if they are not available.
+        held_out: predictions of these rows by the latents.
+        tempering: returns the exponent of the likelihood when a view is predicted from others.
+        seed: of all draws.
+    """
+
+    def __init__(
+        self,
+        model: MultiViewLVM,
+        rows: Lazy[TrainingRows | None],
+        held_out: Lazy[HeldOutLatents],
+        tempering: Callable[[str], float],
+        seed: int,
+    ) -> None:
+        self.rows = rows
+        self._model, self._held_out, self._tempering, self._seed = model, held_out, tempering, seed
+        self._lock = threading.Lock()
+        self._layers: OrderedDict[Pair, Lazy[LayerOrReason]] = OrderedDict()
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether the training rows are not available."""
+        return self.rows.value is None
+
+    def find(self, pair: Pair) -> LayerOrReason:
+        """Return the layer of a pair, fitted if this is its first use."""
+        with self._lock:
+            layer = self._layers.setdefault(pair, Lazy(lambda: self._fit(pair)))
+            self._layers.move_to_end(pair)
+        found = layer.value
+        self._drop_old()
+        return found
+
+    def _drop_old(self) -> None:
+        """Drop the layers that were not used for the longest time, if all of them need too much memory."""
+        with self._lock:
+            fitted = {pair: lazy.value.layer for pair, lazy in self._layers.items() if lazy.is_computed}
+            sizes = {pair: layer.n_bytes for pair, layer in fitted.items() if layer is not None}
+            total = sum(sizes.values())
+            for pair in list(sizes)[:-1]:
+                if total > _MAX_CACHED_BYTES:
+                    total -= sizes[pair]
+                    del self._layers[pair]
+
+    def _fit(self, pair: Pair) -> LayerOrReason:
+        likelihoods = {name: view.likelihood for name, view in self._model.modules_by_view.items()}
+        rows = self.rows.value
+        if rows is None:
+            return LayerOrReason(None, "the training rows are not available")
+        chosen = rows.complete((*pair.given, pair.target))
+        n_rows = int(chosen.sum())
+        if n_rows < MIN_ROWS:
+            names = ", ".join(f"'{name}'" for name in (*pair.given, pair.target))
+            return LayerOrReason(None, f"{n_rows} training rows have all entries of {names}, and {MIN_ROWS} are needed")
+        target = rows.entries[pair.target][chosen].double().numpy()
+        mean, variance = self._held_out.value.predict(
+            pair.given, pair.target, chosen, tempering=self._tempering(pair.target)
+        )
+        entries = {name: rows.entries[name][chosen].double().numpy() for name in pair.given}
+        columns, view_of = given_columns(entries, likelihoods)
+        generator = make_generator(self._seed, Stream.CONDITIONAL)
+        return LayerOrReason(fit_layer(KnownRows(columns, mean.numpy(), variance.numpy()), view_of, target, generator))
+
+
+def given_columns(
+    entries: Arrays, likelihoods: Mapping[str, AbstractLikelihood]
+) -> tuple[Float[np.ndarray, "N C"], Int[np.ndarray, " C"]]:
+    """Return the columns of given views side by side, counts as log(1 + y), and the view of every column."""
+    parts = [np.log1p(Y) if likelihoods[name].log_link else Y for name, Y in entries.items()]
+    return np.concatenate(parts, axis=1), np.repeat(np.arange(len(parts)), [Y.shape[1] for Y in parts])
+
+
+class RowsOfLayer(NamedTuple):
+    """Rows that a layer predicts.
+
+    Attributes:
+        indices: their indices.
+        given: the views that they have.
+        layer: the layer.
+    """
+
+    indices: Int[np.ndarray, " n"]
+    given: tuple[str, ...]
+    layer: ConditionalLayer
+
+
+def given_patterns(scaled: Arrays, target: str) -> list[tuple[tuple[str, ...], Int[np.ndarray, " n"]]]:
+    """Group rows without the target by the views that they have; views with gaps leave a row out.
+
+    Args:
+        scaled: view name -> scaled entries; NaN marks missing entries.
+        target: name of the view to predict.
+    """
+    names = [name for name in scaled if name != target]
+    if not names:
+        return []
+    missing = {name: np.isnan(Y) for name, Y in scaled.items()}
+    usable = missing[target].all(axis=1) if target in scaled else np.ones(len(scaled[names[0]]), dtype=bool)
+    complete = np.stack([~missing[name].any(axis=1) for name in names], axis=1)
+    absent = np.stack([missing[name].all(axis=1) for name in names], axis=1)
+    usable &= (complete | absent).all(axis=1) & complete.any(axis=1)
+    patterns, which = np.unique(complete[usable], axis=0, return_inverse=True)
+    rows = np.flatnonzero(usable)
+    return [
+        (tuple(name for name, has in zip(names, pattern, strict=True) if has), rows[which.ravel() == k])
+        for k, pattern in enumerate(patterns)
+    ]
