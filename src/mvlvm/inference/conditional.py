@@ -35,6 +35,7 @@ from mvlvm.inference.kernel_regression import (
     ViewKernel,
     choose_blend,
     choose_kernels,
+    project_targets,
     squared_distances,
 )
 
@@ -227,7 +228,7 @@ class ConditionalLayer:
         given_units: units of the given columns.
         target_units: units of the target.
         kernel: the kernel of the regression.
-        blend: the regression, without its leave-one-out errors.
+        blend: the regression.
         coefficients: coefficients of the training rows in the regression.
         intercept: the estimated mean of Y - a F.
         stack: the constant and the weights of both predictions.
@@ -323,11 +324,13 @@ def fit_layer(
     given_units, target_units = Standardisation.of(rows.given), Standardisation.of(target)
     A, Y, F = given_units.apply(rows.given), target_units.apply(target), target_units.apply(rows.latent)
     some = torch.randperm(len(A), generator=generator)[:MAX_PARAMETER_ROWS].numpy()
-    kernel, blend = choose_blend(choose_kernels(A[some], view_of, Y[some], F[some]), A, Y, F)
+    projected = project_targets(Y, F, generator)
+    kernels = choose_kernels(A[some], view_of, *(part[some] for part in projected))
+    kernel, blend = choose_blend(kernels, A, *projected)
     residual = Y - blend.share * F
 
     neighbours, indices = NearestRows.of(A)
-    predicted = Y - blend.errors, Y[indices].mean(axis=1)
+    predicted = Y - blend.errors(Y, F), Y[indices].mean(axis=1)
     stack = fit_stack(Y, *predicted)
     errors = Y - stack.combine(*predicted)
     relative_errors = (np.square(errors) / (np.square(errors).mean(axis=0) + _SMALL_ERROR)).mean(axis=1)
