@@ -38,6 +38,7 @@ from mvlvm.estimators.prediction import (
     new_rows,
     place_zero_weight_rows,
     row_progress,
+    sources_of,
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
@@ -304,6 +305,29 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             for part in pair
         ]
         return tuple(restored) if return_std else restored[0]
+
+    def prediction_sources(self, target: str, *, given: Sequence[str] | None = None) -> dict[str, float]:
+        """Return where predictions of a Gaussian view from others come from: the latents, or the given views directly.
+
+        The conditional layer of these views is fitted if it was not used before. All values are those of leave-one-out
+        predictions of the training rows.
+
+        Args:
+            target: the view to predict.
+            given: the views that it is predicted from; None for all others.
+
+        Returns:
+            The number of training rows; the coefficient of the latent prediction and the weights of regression and
+            neighbours; the shares of the target's variance that are predicted by the latents, by the given views
+            directly and by the neighbours; and the RMSE of the layer and of the latents alone in standardised columns.
+
+        Raises:
+            ViewError: there is no such layer.
+            ValueError: there is no such view.
+        """
+        check_is_fitted(self)
+        check_target(self.model_, target)
+        return sources_of(self.model_, target, given)
 
     def impute(self, views: Any = None, *, return_std: bool = False, conditional: str = "auto") -> Any:
         """Fill the missing entries of views; observed entries are returned unchanged.
