@@ -25,7 +25,7 @@ from benchmarks.quality.prediction_scores import QUICK_STEPS, ColumnUnits, Metri
 from mvlvm.datasets import load
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import coverage, log_density
-from mvlvm.inference.conditional import KnownRows, fit_layer
+from mvlvm.inference.conditional import KnownRows, choose_layer, condition_layer
 
 OURS, RIDGE, NEIGHBOURS = "NG-MVLVM", "ridge", "10-NN"
 KERNEL_RIDGE, FOREST = "kernel ridge", "random forest"
@@ -142,7 +142,8 @@ def without_latents(task: Task, seed: int) -> Metrics:
     old, new = (
         KnownRows(given, *np.zeros((2, len(given), task.truth.shape[1]))) for given in (task.given, task.new_given)
     )
-    layer = fit_layer(old, task.view_of, task.truth, torch.Generator().manual_seed(seed))
+    choice = choose_layer(old, task.view_of, task.truth, torch.Generator().manual_seed(seed))
+    layer = condition_layer(old, task.truth, choice)
     predicted = layer.predict(new)
     return task.scores(predicted.mean, np.sqrt(predicted.variance))
 

@@ -491,20 +491,23 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """
         return memory.estimate_memory(self.get_params(deep=False), views)
 
-    def save(self, path: str | os.PathLike[str], *, data: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, data: bool | str = False) -> None:
         """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it.
 
         Args:
             path: the file or directory; it is replaced at once, so that an interrupt leaves the old or the new file.
-            data: whether to store the training rows too, which `impute()` needs to fill their missing entries. The file
-                then contains the views themselves and grows by their size. Without them it still contains the row and
-                column names, column means, and the latents of all rows: it is smaller, but not anonymous.
+            data: whether to store training rows too. "predict" stores those that the conditional layers need, at most
+                4,000 in float32, and the layers that were fitted so far; without them, a loaded model predicts by the
+                latents alone. True stores all rows, which `impute()` needs to fill their missing entries. The file then
+                contains the views themselves. Without any it still contains the row and column names, column means,
+                and the latents of all rows: it is smaller, but not anonymous.
 
         Raises:
             ValueError: a parameter cannot be saved, or the training rows are not available any more.
         """
         check_is_fitted(self)
-        parameters, data = self.get_params(deep=False), check_flag(data, "data")
+        data = data if data == "predict" else check_flag(data, "data")
+        parameters = self.get_params(deep=False)
         saved = serialization.Saved(
             type(self).__name__, parameters, self.model_, self._fit_record(), self._with_missing
         )

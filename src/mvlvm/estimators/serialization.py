@@ -12,7 +12,17 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, VarianceShares, relevance_table
-from mvlvm.estimators.saved_rows import check_shapes, pack_data, training_rows, unpack_data, unpack_given
+from mvlvm.estimators.saved_rows import (
+    LayerHeader,
+    check_shapes,
+    pack_data,
+    pack_layers,
+    unpack_data,
+    unpack_given,
+    unpack_layers,
+    unpack_prediction_rows,
+)
+from mvlvm.inference.held_out_latents import TrainingRows
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
@@ -36,7 +46,8 @@ Arrays = Mapping[str, np.ndarray]
 
 KIND = "estimator"
 _SCALING_PARTS = ("mean", "factor", "kept", "seen")
-_POSITIVE, _NON_NEGATIVE = ("factor", "alpha"), ("inflation", "spread", "sample_weight")
+_POSITIVE = ("factor", "alpha", "linear", "metric", "ranges")
+_NON_NEGATIVE = ("inflation", "spread", "sample_weight", "amplitudes", "latent_variance", "indices")
 # Seeds are non-negative and have at most 63 bits.
 _N_SEEDS = 2**63
 _INIT = "parameter.init"
@@ -99,6 +110,7 @@ class EstimatorHeader(TypedDict):
     explained_variance: dict[str, float]
     history: list[str]
     data: bool
+    layers: NotRequired[list[LayerHeader]]
     matmul_backend: NotRequired[str]
     view_weights: NotRequired[dict[str, float]]
 
@@ -122,12 +134,12 @@ class Saved:
     with_missing: Views | None = None
 
 
-def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def pack(saved: Saved, *, data: bool | Literal["predict"] = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Convert a fitted estimator to a header and arrays.
 
     Args:
         saved: the estimator.
-        data: whether to include the training rows.
+        data: whether to include the training rows; "predict" for those that the conditional layers need.
 
     Raises:
         ValueError: a parameter cannot be saved, or the training rows are not available.
@@ -142,7 +154,7 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         parameters["init"] = CUSTOM
     elif not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
-    if data:
+    if data is True:
         arrays |= pack_data(saved.record, saved.with_missing)
     header = {
         "kind": KIND,
@@ -157,10 +169,14 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         "init": saved.record.init,
         "explained_variance": dict(explained.total),
         "history": list(saved.record.history),
-        "data": data,
+        "data": data is True,
         "matmul_backend": saved.record.matmul_backend,
         "view_weights": dict(saved.record.view_weights),
     }
+    if data:
+        layers, of_layers = pack_layers(saved.fitted.predictor, rows=data == "predict")
+        header["layers"] = layers
+        arrays |= of_layers
     return header, arrays
 
 
@@ -194,11 +210,15 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         view["name"]: _unpack_function(i, view["n_draws"], arrays, module) for i, (view, module) in enumerate(pairs)
     }
     data = unpack_data(list(views), arrays) if header["data"] else None
+    widths = {name: int(view.scaling.kept.sum()) for name, view in views.items()}
+    known = unpack_prediction_rows(len(model.latent.mean), arrays, widths)
+    rows = Lazy.known(known) if data is None else Lazy(partial(TrainingRows.select, data, model.latent, header["seed"]))
     predictor = Predictor(
         model, {name: view.scaling for name, view in views.items()}, header["seed"],
         functions=Lazy.known(functions),
         tempering=Lazy.known({view["name"]: Tempering(**view["tempering"]) for view in header["views"]}),
-        rows=Lazy(partial(training_rows, data, model.latent, header["seed"])),
+        rows=rows,
+        saved_layers=unpack_layers(header.get("layers", []), widths, arrays),
     )  # fmt: skip
     fitted = FittedModel(model, views, layout, _unpack_dimensions(header, arrays), predictor)
     record = FitRecord(
@@ -229,10 +249,10 @@ def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
     """Check the types and signs of all arrays, and the shapes of those whose sizes are used before a model is built."""
     for name, array in arrays.items():
         part = name.rpartition(".")[2]
-        expected = "b" if part in ("kept", "seen", "missing") else "i" if part == "rows" else "f"
+        expected = "b" if part in ("kept", "seen", "missing") else "i" if part in ("rows", "indices") else "f"
         if array.dtype.kind != expected:
             raise TypeError(f"{name} has the data type {array.dtype}")
-        if not (np.isfinite(array).all() or name.startswith("given.")):
+        if not (np.isfinite(array).all() or name.startswith(("given.", "prediction_rows."))):
             raise ValueError(f"{name} holds values that are not finite")
         if (part in _POSITIVE and (array <= 0).any()) or (part in _NON_NEGATIVE and (array < 0).any()):
             raise ValueError(f"{name} holds values of the wrong sign")

@@ -31,6 +31,7 @@ from mvlvm.inference.kernel_regression import (
     MAX_PARAMETER_ROWS,
     Blend,
     Columns,
+    KernelRegression,
     Matrix,
     ViewKernel,
     choose_blend,
@@ -61,6 +62,20 @@ class KnownRows(NamedTuple):
     given: Columns
     latent: Matrix
     latent_variance: Matrix
+
+
+class LayerChoice(NamedTuple):
+    """What is chosen when a layer is fitted; everything else follows from it and the training rows.
+
+    Attributes:
+        kernel: the kernel of the regression.
+        noise: its noise variance.
+        share: the coefficient a of the latent prediction.
+    """
+
+    kernel: ViewKernel
+    noise: float
+    share: float
 
 
 class LayerPrediction(NamedTuple):
@@ -227,8 +242,9 @@ class ConditionalLayer:
     Attributes:
         given_units: units of the given columns.
         target_units: units of the target.
-        kernel: the kernel of the regression.
-        blend: the regression.
+        choice: the kernel, the noise and the coefficient of the latent prediction.
+        latent: latent predictions of the training rows, and their variances.
+        regression: the regression of Y - a F.
         coefficients: coefficients of the training rows in the regression.
         intercept: the estimated mean of Y - a F.
         stack: the constant and the weights of both predictions.
@@ -241,8 +257,9 @@ class ConditionalLayer:
 
     given_units: Standardisation
     target_units: Standardisation
-    kernel: ViewKernel
-    blend: Blend
+    choice: LayerChoice
+    latent: tuple[Matrix, Matrix]
+    regression: KernelRegression
     coefficients: Matrix
     intercept: Float[np.ndarray, " M"]
     stack: "Stack"
@@ -255,17 +272,17 @@ class ConditionalLayer:
     def predict(self, rows: KnownRows) -> LayerPrediction:
         """Predict the target of new rows, in the units of the rows."""
         B, F = self.given_units.apply(rows.given), self.target_units.apply(rows.latent)
-        K = self.kernel.matrix(B, self.neighbours.given)
-        regression, share = self.blend.regression, self.blend.share
+        kernel, noise, share = self.choice
+        K = kernel.matrix(B, self.neighbours.given)
         indices, excess = self.neighbours.find(B)
         mean = self.stack.combine(self.intercept + K @ self.coefficients + share * F, self.target[indices].mean(axis=1))
-        v = regression.variance(K, self.kernel.diagonal(B)) + regression.noise
+        v = self.regression.variance(K, kernel.diagonal(B)) + noise
         q = self.neighbour_errors[indices].mean(axis=1)
         parts = VarianceParts(v, q, rows.latent_variance / self.target_units.std**2)
         extrapolation = excess[:, None]
         variances = (
             self.variances.variance(parts) + extrapolation,
-            self.variances.function_variance(parts, regression.noise) + extrapolation,
+            self.variances.function_variance(parts, noise) + extrapolation,
         )
         units = self.target_units
         return LayerPrediction(units.mean + units.std * mean, *(units.std**2 * V for V in variances))
@@ -310,24 +327,37 @@ def fit_stack(Y: Matrix, regression: Matrix, neighbours: Matrix) -> Stack:
     return Stack(Y.mean(axis=0) - weights[0] * means[0] - weights[1] * means[1], weights)
 
 
-def fit_layer(
+def choose_layer(
     rows: KnownRows, view_of: Int[np.ndarray, " C"], target: Matrix, generator: torch.Generator
-) -> ConditionalLayer:
-    """Fit the layer of one target and the views that it is predicted from.
+) -> LayerChoice:
+    """Choose the layer of one target and the views that it is predicted from by leave-one-out errors.
 
     Args:
         rows: the training rows; latent predictions are out of sample.
         view_of: the view of every given column.
         target: the target of these rows.
-        generator: draws the rows that the parameters of the kernel are fitted to.
+        generator: draws the rows that the parameters of the kernel are fitted to, and projections of wide targets.
+    """
+    A, units = Standardisation.of(rows.given).apply(rows.given), Standardisation.of(target)
+    some = torch.randperm(len(A), generator=generator)[:MAX_PARAMETER_ROWS].numpy()
+    projected = project_targets(units.apply(target), units.apply(rows.latent), generator)
+    kernels = choose_kernels(A[some], view_of, *(part[some] for part in projected))
+    kernel, blend = choose_blend(kernels, A, *projected)
+    return LayerChoice(kernel, blend.regression.noise, blend.share)
+
+
+def condition_layer(rows: KnownRows, target: Matrix, choice: LayerChoice) -> ConditionalLayer:
+    """Condition a layer on training rows.
+
+    Args:
+        rows: the training rows; latent predictions are out of sample.
+        target: the target of these rows.
+        choice: the kernel, the noise and the coefficient of the latent prediction.
     """
     given_units, target_units = Standardisation.of(rows.given), Standardisation.of(target)
     A, Y, F = given_units.apply(rows.given), target_units.apply(target), target_units.apply(rows.latent)
-    some = torch.randperm(len(A), generator=generator)[:MAX_PARAMETER_ROWS].numpy()
-    projected = project_targets(Y, F, generator)
-    kernels = choose_kernels(A[some], view_of, *(part[some] for part in projected))
-    kernel, blend = choose_blend(kernels, A, *projected)
-    residual = Y - blend.share * F
+    blend = Blend.of(choice.kernel.matrix(A, A), choice.noise, choice.share)
+    residual = Y - choice.share * F
 
     neighbours, indices = NearestRows.of(A)
     predicted = Y - blend.errors(Y, F), Y[indices].mean(axis=1)
@@ -338,9 +368,9 @@ def fit_layer(
         blend.variance, relative_errors[indices].mean(axis=1), rows.latent_variance / target_units.std**2
     )
     return ConditionalLayer(
-        given_units, target_units, kernel, blend, blend.regression.solve(residual), blend.regression.mean(residual),
-        stack, neighbours, Y, relative_errors, VarianceModel.fit(errors, parts),
-        find_sources(Y, F, predicted, blend.share, stack),
+        given_units, target_units, choice, (rows.latent, rows.latent_variance), blend.regression,
+        blend.regression.solve(residual), blend.regression.mean(residual), stack, neighbours, Y, relative_errors,
+        VarianceModel.fit(errors, parts), find_sources(Y, F, predicted, choice.share, stack),
     )  # fmt: skip
 
 

@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from mvlvm.inference.conditional import MIN_ROWS, ConditionalLayer, KnownRows, fit_layer
+from mvlvm.inference.conditional import (
+    MIN_ROWS,
+    ConditionalLayer,
+    KnownRows,
+    LayerChoice,
+    choose_layer,
+    condition_layer,
+)
 from mvlvm.inference.held_out_latents import HeldOutLatents, TrainingRows
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods.base import AbstractLikelihood
@@ -28,6 +35,20 @@ class Pair(NamedTuple):
 
     given: tuple[str, ...]
     target: str
+
+
+class SavedLayer(NamedTuple):
+    """What has to be saved of a layer besides the training rows.
+
+    Attributes:
+        choice: what was chosen when it was fitted.
+        latent: latent predictions of its training rows.
+        latent_variance: their variances.
+    """
+
+    choice: LayerChoice
+    latent: Float[np.ndarray, "N M"]
+    latent_variance: Float[np.ndarray, "N M"]
 
 
 class LayerOrReason(NamedTuple):
@@ -51,6 +72,7 @@ class ConditionalLayers:
         held_out: predictions of these rows by the latents.
         tempering: returns the exponent of the likelihood when a view is predicted from others.
         seed: of all draws.
+        saved: pair -> a layer that was fitted before.
     """
 
     def __init__(
@@ -60,8 +82,9 @@ class ConditionalLayers:
         held_out: Lazy[HeldOutLatents],
         tempering: Callable[[str], float],
         seed: int,
+        saved: Mapping[Pair, SavedLayer] | None = None,
     ) -> None:
-        self.rows = rows
+        self.rows, self._saved = rows, saved or {}
         self._model, self._held_out, self._tempering, self._seed = model, held_out, tempering, seed
         self._lock = threading.Lock()
         self._layers: OrderedDict[Pair, Lazy[LayerOrReason]] = OrderedDict()
@@ -102,13 +125,26 @@ class ConditionalLayers:
             names = ", ".join(f"'{name}'" for name in (*pair.given, pair.target))
             return LayerOrReason(None, f"{n_rows} training rows have all entries of {names}, and {MIN_ROWS} are needed")
         target = rows.entries[pair.target][chosen].double().numpy()
-        mean, variance = self._held_out.value.predict(
-            pair.given, pair.target, chosen, tempering=self._tempering(pair.target)
-        )
         entries = {name: rows.entries[name][chosen].double().numpy() for name in pair.given}
         columns, view_of = given_columns(entries, likelihoods)
-        generator = make_generator(self._seed, Stream.CONDITIONAL)
-        return LayerOrReason(fit_layer(KnownRows(columns, mean.numpy(), variance.numpy()), view_of, target, generator))
+        saved = self._saved.get(pair)
+        if saved is None or len(saved.latent) != n_rows:
+            level = self._tempering(pair.target)
+            mean, variance = self._held_out.value.predict(pair.given, pair.target, chosen, tempering=level)
+            # as they are saved, so that a model that is loaded makes the same predictions
+            known = KnownRows(columns, mean.float().double().numpy(), variance.float().double().numpy())
+            choice = choose_layer(known, view_of, target, make_generator(self._seed, Stream.CONDITIONAL))
+        else:
+            known, choice = KnownRows(columns, saved.latent, saved.latent_variance), saved.choice
+        return LayerOrReason(condition_layer(known, target, choice))
+
+    @property
+    def saved(self) -> dict[Pair, SavedLayer]:
+        """The layers that were fitted so far."""
+        with self._lock:
+            fitted = {pair: lazy.value.layer for pair, lazy in self._layers.items() if lazy.is_computed}
+        layers = {pair: layer for pair, layer in fitted.items() if layer is not None}
+        return {**self._saved, **{pair: SavedLayer(layer.choice, *layer.latent) for pair, layer in layers.items()}}
 
 
 def given_columns(

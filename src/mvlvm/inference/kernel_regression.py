@@ -19,8 +19,9 @@ weighted distance,
 with the inner products g_v = u_v' u_v' / M_v and the squared distances d_v = |u_v - u_v'|^2 / M_v of view v.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -157,13 +158,19 @@ class Blend:
         regression: the regression.
         share: the coefficient a.
         variance: leave-one-out variances of every row, with the noise of the regression.
-        mean_square: mean squared leave-one-out error of the targets that it was fitted to.
+        mean_square: mean squared leave-one-out error of the targets that the coefficient was fitted to.
     """
 
     regression: KernelRegression
     share: float
     variance: Float[np.ndarray, " N"]
-    mean_square: float
+    mean_square: float = math.nan
+
+    @classmethod
+    def of(cls, K: Float[np.ndarray, "N N"], noise: float, share: float) -> "Blend":
+        """Return the regression with a given coefficient."""
+        regression = KernelRegression(K, noise)
+        return cls(regression, share, 1 / regression.precision_diagonal())
 
     def errors(self, Y: Matrix, F: Matrix) -> Matrix:
         """Return leave-one-out errors of the training rows."""
@@ -172,11 +179,10 @@ class Blend:
 
 def fit_blend(K: Float[np.ndarray, "N N"], noise: float, Y: Matrix, F: Matrix) -> Blend:
     """Fit y = a F + g + e, with the coefficient a in [0, 1] of least squared leave-one-out error."""
-    regression = KernelRegression(K, noise)
-    variance = 1 / regression.precision_diagonal()
-    of_Y, of_F = (regression.solve(values) * variance[:, None] for values in (Y, F))
+    views_alone = Blend.of(K, noise, 0.0)
+    of_Y, of_F = (views_alone.errors(values, values) for values in (Y, F))
     share = least_squares_share(of_Y, of_F)
-    return Blend(regression, share, variance, float(np.mean(np.square(of_Y - share * of_F))))
+    return replace(views_alone, share=share, mean_square=float(np.mean(np.square(of_Y - share * of_F))))
 
 
 def least_squares_share(of_Y: Matrix, of_F: Matrix) -> float:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, warn
-from mvlvm.inference.conditional_rows import ConditionalLayers
+from mvlvm.inference.conditional_rows import ConditionalLayers, Pair, SavedLayer
 from mvlvm.inference.held_out_latents import HeldOutLatents, TrainingRows
 from mvlvm.inference.posterior import MAX_CANDIDATES, CandidateLatents, antithetic_normals, candidate_latents
 from mvlvm.inference.tempering import Tempering, learn_tempering
@@ -38,6 +38,7 @@ class Predictor:
         functions: view name -> its function, with the weights conditioned on the training rows.
         tempering: view name -> its likelihood tempering.
         rows: training rows for the conditional layers; None if they are not available.
+        saved_layers: layers that were fitted before.
 
     Attributes:
         layers: the conditional layers.
@@ -52,12 +53,15 @@ class Predictor:
         functions: Lazy[dict[str, ViewFunction]],
         tempering: Lazy[dict[str, Tempering]],
         rows: Lazy[TrainingRows | None] | None = None,
+        saved_layers: Mapping[Pair, SavedLayer] | None = None,
     ) -> None:
         rows = Lazy.known(None) if rows is None else rows
         self.model, self.scalings, self.seed = model, scalings, seed
         self._functions, self._tempering, self._rows = functions, tempering, rows
         held_out = Lazy(lambda kept, of_views: HeldOutLatents(model, of_views, kept, seed), rows, functions)
-        self.layers = ConditionalLayers(model, rows, held_out, lambda name: self.tempering[name].from_others, seed)
+        self.layers = ConditionalLayers(
+            model, rows, held_out, lambda name: self.tempering[name].from_others, seed, saved_layers
+        )
         self._lock = threading.RLock()
         self._cache: dict[str, Any] = {}
         self._at_candidates: dict[tuple[str, bool | None], Prediction] = {}
@@ -133,7 +137,15 @@ class Predictor:
             return self._cache[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (self.model, self.scalings, self.seed, self._functions, self._tempering, self._rows)
+        arguments = (
+            self.model,
+            self.scalings,
+            self.seed,
+            self._functions,
+            self._tempering,
+            self._rows,
+            self.layers.saved,
+        )
         return _restored, arguments
 
 
@@ -187,9 +199,12 @@ def _restored(
     functions: Lazy[dict[str, ViewFunction]],
     tempering: Lazy[dict[str, Tempering]],
     rows: Lazy[TrainingRows | None],
+    saved_layers: Mapping[Pair, SavedLayer],
 ) -> Predictor:
     """Return a predictor after pickling or copying, without the caches."""
-    return Predictor(model, scalings, seed, functions=functions, tempering=tempering, rows=rows)
+    return Predictor(
+        model, scalings, seed, functions=functions, tempering=tempering, rows=rows, saved_layers=saved_layers
+    )  # fmt: skip
 
 
 @torch.no_grad()
