@@ -100,7 +100,7 @@ def sources_of(fitted: FittedModel, target: str, given: Sequence[str] | None) ->
     layer, reason = fitted.predictor.layers.find(Pair(names, target))
     if layer is None:
         raise ViewError(f"View '{target}' is predicted by the latents alone: {reason}.")
-    return layer.sources._asdict()
+    return {name: float(value) for name, value in layer.sources._asdict().items()}
 
 
 def new_rows(
