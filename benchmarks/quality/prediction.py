@@ -22,6 +22,7 @@ from benchmarks.cells import Cell, Measurement
 from benchmarks.quality.cross_view import ridge
 from benchmarks.quality.fit_comparison import MULTI_VIEW_SETS, load_rows
 from benchmarks.quality.prediction_scores import QUICK_STEPS, ColumnUnits, Metrics, reduced, rmse
+from mvlvm import defaults
 from mvlvm.datasets import load
 from mvlvm.estimators import NGMVLVM
 from mvlvm.evaluation import coverage, log_density
@@ -123,8 +124,9 @@ def _complete_views(views: Mapping[str, Matrix]) -> dict[str, Matrix]:
 def measure_model(cell: Cell) -> Metrics:
     """Fit once, and predict every view with the conditional layer, by the latents alone, and without the latents."""
     split = Split.of(cell)
-    steps = {"max_iter": QUICK_STEPS} if cell.is_quick else {}
-    est = NGMVLVM(n_components=N_COMPONENTS, random_state=cell.seed, device=cell.device, **steps).fit(split.old)
+    max_iter = QUICK_STEPS if cell.is_quick else defaults.MAX_ITER
+    est = NGMVLVM(n_components=N_COMPONENTS, max_iter=max_iter, random_state=cell.seed, device=cell.device)
+    est.fit(split.old)
     metrics: Metrics = {}
     for task in split.tasks():
         for kind, conditional in (("", "auto"), (BY_LATENTS, "latent")):
@@ -183,7 +185,9 @@ def _kernel_ridge(task: Task, seed: int) -> GridSearchCV:
 
 
 def _forest(task: Task, seed: int) -> RandomForestRegressor:
-    return RandomForestRegressor(_N_TREES, min_samples_leaf=_LEAF_ROWS, max_features="sqrt", random_state=seed)
+    return RandomForestRegressor(_N_TREES, min_samples_leaf=_LEAF_ROWS, random_state=seed).set_params(
+        max_features="sqrt"
+    )
 
 
 # Method -> function of a task and a seed that returns an estimator.

@@ -211,8 +211,9 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
     }
     data = unpack_data(list(views), arrays) if header["data"] else None
     widths = {name: int(view.scaling.kept.sum()) for name, view in views.items()}
-    known = unpack_prediction_rows(len(model.latent.mean), arrays, widths)
-    rows = Lazy.known(known) if data is None else Lazy(partial(TrainingRows.select, data, model.latent, header["seed"]))
+    rows = Lazy[TrainingRows | None].known(unpack_prediction_rows(len(model.latent.mean), arrays, widths))
+    if data is not None:
+        rows = Lazy[TrainingRows | None](partial(TrainingRows.select, data, model.latent, header["seed"]))
     predictor = Predictor(
         model, {name: view.scaling for name, view in views.items()}, header["seed"],
         functions=Lazy.known(functions),

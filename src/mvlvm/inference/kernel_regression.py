@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.linalg import blas, cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, get_lapack_funcs, solve_triangular
 from scipy.optimize import minimize
 
 # The parameters are fitted to at most this number of rows, and to this number of random projections of wider targets.
@@ -128,13 +128,15 @@ class KernelRegression:
 
     def precision(self) -> Float[np.ndarray, "N N"]:
         """Return P, whose upper triangle is mirrored."""
-        inverse = lapack.dpotri(self._factor, lower=1)[0]
+        (invert,) = get_lapack_funcs(("potri",), (self._factor,))
+        inverse = invert(self._factor, lower=1)[0]
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         return inverse - np.outer(self._row_sums, self._row_sums / self._total)
 
     def precision_diagonal(self) -> Float[np.ndarray, " N"]:
         """Return the diagonal of P."""
-        inverse_factor = lapack.dtrtri(self._factor, lower=1)[0]
+        (invert,) = get_lapack_funcs(("trtri",), (self._factor,))
+        inverse_factor = invert(self._factor, lower=1)[0]
         diagonal = np.einsum("ij,ij->j", inverse_factor, inverse_factor)
         return np.maximum(diagonal - self._row_sums**2 / self._total, _TINY)
 
@@ -321,7 +323,7 @@ class LeaveOneOutObjective:
             noise * np.trace(of_K),
         ])  # fmt: skip
         pull = parameters - self._start
-        return 0.5 * N * value + _PULL * pull @ pull, 0.5 * N * gradient + 2 * _PULL * pull
+        return 0.5 * N * value + _PULL * float(pull @ pull), 0.5 * N * gradient + 2 * _PULL * pull
 
     def _log_error(self, K: Float[np.ndarray, "N N"], noise: float) -> tuple[float, Float[np.ndarray, "N N"]]:
         """Return the log of the mean squared error, and its gradient with respect to the kernel matrix."""
@@ -332,9 +334,7 @@ class LeaveOneOutObjective:
         E = PZ / p
         total = np.square(E).sum()
         B = 2 * E / (total * p)
-        of_K = blas.dsyrk(1.0, P * np.sqrt((B * E).sum(axis=1)), lower=0)
-        of_K = np.triu(of_K) + np.triu(of_K, 1).T
-        return float(np.log(total / E.size)), of_K - (P @ B) @ PZ.T
+        return float(np.log(total / E.size)), (P * (B * E).sum(axis=1)) @ P - (P @ B) @ PZ.T
 
 
 def _median_distance(A: Columns, view_of: Int[np.ndarray, " C"]) -> float:
