@@ -86,6 +86,18 @@ def test_missing_views_are_imputed_by_the_layer_and_missing_entries_by_the_laten
     assert (std["b"][:40] > 0).all()
 
 
+def test_gaps_in_given_views_widen_error_bars_that_still_cover(data, est):
+    views, rng = rows(data, NEW, "a", "c"), np.random.default_rng(0)
+    gaps = {name: np.where(rng.random(Y.shape) < 0.2, np.nan, Y) for name, Y in views.items()}
+    mean, std = est.predict(gaps, target="b", return_std=True)
+    assert 0.9 < coverage(data["b"][NEW], mean, std, level=0.95) < 0.99
+    assert np.mean(std) > np.mean(est.predict(views, target="b", return_std=True)[1])
+    by_latents = est.predict(gaps, target="b", conditional="latent")
+    assert error(data, est.predict(views, target="b")) < error(data, mean) < error(data, by_latents)
+    some = est.predict({name: Y[7:12] for name, Y in gaps.items()}, target="b")
+    np.testing.assert_allclose(some, mean[7:12], rtol=1e-8, atol=1e-10)
+
+
 def test_all_views_are_predicted_at_once(data, est):
     everything = est.predict(rows(data, NEW, "a"))
     np.testing.assert_allclose(everything["b"], est.predict(rows(data, NEW, "a"), target="b"), rtol=1e-8)

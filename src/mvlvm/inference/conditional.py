@@ -39,6 +39,7 @@ from mvlvm.inference.kernel_regression import (
     project_targets,
     squared_distances,
 )
+from mvlvm.inference.missing_columns import draw_missing
 
 # With fewer rows there is nothing to learn a regression from, or weights of a stack.
 MIN_ROWS, _MIN_STACK_ROWS = 10, 100
@@ -270,8 +271,22 @@ class ConditionalLayer:
     sources: Sources
 
     def predict(self, rows: KnownRows) -> LayerPrediction:
-        """Predict the target of new rows, in the units of the rows."""
-        B, F = self.given_units.apply(rows.given), self.target_units.apply(rows.latent)
+        """Predict the target of new rows, in the units of the rows; given entries may be missing (NaN).
+
+        Predictions are averaged over draws of the missing entries, and the variance between draws is added.
+        """
+        B = self.given_units.apply(rows.given)
+        if not np.isnan(B).any():
+            return self._predict_complete(B, rows)
+        draws = [self._predict_complete(filled, rows) for filled in draw_missing(B, self.neighbours.given)]
+        means = np.stack([draw.mean for draw in draws])
+        between = means.var(axis=0)
+        variance, function_variance = (np.mean([draw[k] for draw in draws], axis=0) + between for k in (1, 2))
+        return LayerPrediction(means.mean(axis=0), variance, function_variance)
+
+    def _predict_complete(self, B: Columns, rows: KnownRows) -> LayerPrediction:
+        """Predict from standardised given columns without missing entries."""
+        F = self.target_units.apply(rows.latent)
         kernel, noise, share = self.choice
         K = kernel.matrix(B, self.neighbours.given)
         indices, excess = self.neighbours.find(B)

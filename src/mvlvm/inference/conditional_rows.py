@@ -17,6 +17,7 @@ from mvlvm.inference.conditional import (
     condition_layer,
 )
 from mvlvm.inference.held_out_latents import HeldOutLatents, TrainingRows
+from mvlvm.inference.missing_columns import MAX_COLUMNS_WITH_GAPS
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods.base import AbstractLikelihood
 from mvlvm.models.multiview import MultiViewLVM
@@ -170,7 +171,9 @@ class RowsOfLayer(NamedTuple):
 
 
 def given_patterns(scaled: Arrays, target: str) -> list[tuple[tuple[str, ...], Int[np.ndarray, " n"]]]:
-    """Group rows without the target by the views that they have; views with gaps leave a row out.
+    """Group rows without the target by the views that they have, at least in part.
+
+    Rows with gaps in so many columns that filling them takes too long are left out.
 
     Args:
         scaled: view name -> scaled entries; NaN marks missing entries.
@@ -179,14 +182,14 @@ def given_patterns(scaled: Arrays, target: str) -> list[tuple[tuple[str, ...], I
     names = [name for name in scaled if name != target]
     if not names:
         return []
-    missing = {name: np.isnan(Y) for name, Y in scaled.items()}
-    usable = missing[target].all(axis=1) if target in scaled else np.ones(len(scaled[names[0]]), dtype=bool)
-    complete = np.stack([~missing[name].any(axis=1) for name in names], axis=1)
-    absent = np.stack([missing[name].all(axis=1) for name in names], axis=1)
-    usable &= (complete | absent).all(axis=1) & complete.any(axis=1)
-    patterns, which = np.unique(complete[usable], axis=0, return_inverse=True)
+    usable = np.isnan(scaled[target]).all(axis=1) if target in scaled else np.ones(len(scaled[names[0]]), dtype=bool)
+    has = np.stack([~np.isnan(scaled[name]).all(axis=1) for name in names], axis=1)
+    complete = np.stack([~np.isnan(scaled[name]).any(axis=1) for name in names], axis=1)
+    widths = np.array([scaled[name].shape[1] for name in names])
+    usable &= has.any(axis=1) & ((has == complete).all(axis=1) | (has @ widths <= MAX_COLUMNS_WITH_GAPS))
+    patterns, which = np.unique(has[usable], axis=0, return_inverse=True)
     rows = np.flatnonzero(usable)
     return [
-        (tuple(name for name, has in zip(names, pattern, strict=True) if has), rows[which.ravel() == k])
+        (tuple(name for name, given in zip(names, pattern, strict=True) if given), rows[which.ravel() == k])
         for k, pattern in enumerate(patterns)
     ]
