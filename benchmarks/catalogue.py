@@ -15,6 +15,7 @@ from benchmarks.quality.cross_view_page import CROSS_VIEW
 from benchmarks.quality.likelihoods_page import LIKELIHOODS
 from benchmarks.quality.maps import MAPS
 from benchmarks.quality.numerical_accuracy import NUMERICAL_ACCURACY
+from benchmarks.quality.prediction_page import PREDICTION
 from benchmarks.quality.schedules import SCHEDULES
 from benchmarks.quality.single_view_baselines import BASELINES
 from benchmarks.quality.spectral_points import SPECTRAL_POINTS
@@ -25,7 +26,7 @@ from benchmarks.study import Study
 
 _ALL = (
     TOY, MULTI_VIEW, CHANNEL, SINGLE_VIEW, HEAT_MAPS, VIEWS, ROTATED, CHALLENGING, RECONSTRUCTION, LATENTS, MISSING,
-    THEOREM_FOUR, HELD_OUT, SPEED, WALL_TIME, CROSS_VIEW, LIKELIHOODS, BASELINES, VARIANTS, SCHEDULES,
+    THEOREM_FOUR, HELD_OUT, SPEED, WALL_TIME, CROSS_VIEW, PREDICTION, LIKELIHOODS, BASELINES, VARIANTS, SCHEDULES,
     SPECTRAL_POINTS, MAPS, NUMERICAL_ACCURACY,
 )  # fmt: skip
 STUDIES = {study.name: study for study in _ALL}

@@ -25,6 +25,7 @@ class Stream(IntEnum):
     NEW_ROWS = 7
     INITIALISATION = 8
     BALANCE = 9
+    CONDITIONAL = 10
 
 
 def seed_from(random_state: RandomStateLike) -> int:

@@ -36,13 +36,13 @@ def executed_files(call):
 
 
 def files_of_fit_and_predict():
-    """Return the files that a default fit executes, and those that a prediction executes after it."""
+    """Return the files that a default fit executes, and those that a prediction executes after the first one."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     views = {name: np.sin(X @ rng.normal(size=(2, width))) for name, width in (("a", 30), ("b", 8))}
     est = NGMVLVM(max_iter=120, n_points=8, random_state=0)
     in_fit = executed_files(lambda: est.fit(views))
-    est.prepare()
+    est.prepare().predict({"a": views["a"][:5]}, target="b")
     return in_fit, executed_files(lambda: est.predict({"a": views["a"][:5]}, target="b", return_std=True))
 
 

@@ -98,13 +98,13 @@ def test_nothing_is_inferred_before_it_is_asked_for(views, monkeypatch):
 
 def test_seconds_of_first_uses_are_reported_by_name(views):
     est = fit(views)
-    est.predict({"a": views["a"][:2]}, target="b")
+    est.predict({"a": views["a"][:2]}, target="b", conditional="latent")
     seconds = est.fit_seconds_
     assert {"weights", "tempering"} <= set(seconds)
     assert "bound" not in seconds
     assert seconds["predictions"] == pytest.approx(seconds["weights"] + seconds["tempering"])
     assert est.prepare() is est
-    assert {"weights", "tempering", "explained variance", "relevance", "bound"} < set(est.fit_seconds_)
+    assert {"weights", "tempering", "training rows", "explained variance", "relevance", "bound"} < set(est.fit_seconds_)
 
 
 def test_threads_that_predict_at_once_get_equal_results_that_are_computed_once(views, monkeypatch):

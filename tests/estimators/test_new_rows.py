@@ -155,8 +155,8 @@ def test_digit_halves_are_predicted_better_than_by_ridge_with_calibrated_error_b
 
 def test_variance_of_entries_is_that_of_the_function_plus_noise(curve, est):
     views = rows(curve, NEW, "a")
-    _, entry = est.predict(views, target="b", return_std=True)
-    _, function = est.predict(views, target="b", return_std=True, include_noise=False)
+    _, entry = est.predict(views, target="b", return_std=True, conditional="latent")
+    _, function = est.predict(views, target="b", return_std=True, include_noise=False, conditional="latent")
     noise = est.noise_variance_["b"]
     np.testing.assert_allclose((entry**2 - function**2).mean(), noise, rtol=1e-6)
     assert (function > 0).all()
@@ -323,7 +323,7 @@ def test_equal_seeds_give_equal_predictions_and_other_numbers_of_draws_do_not(cu
 
     def predict(**parameters):
         est = NGMVLVM(max_iter=10, tol=0.0, n_points=10, random_state=3, **parameters).fit(views)
-        return est.predict(new, target="b")
+        return est.predict(new, target="b", conditional="latent")
 
     np.testing.assert_array_equal(predict(), predict())
     assert not np.array_equal(predict(), predict(n_draws_predict=1))
@@ -335,7 +335,8 @@ def test_a_saved_model_gives_equal_predictions(curve, est, tmp_path):
     est.save(tmp_path / "model.safetensors")
     loaded = mvlvm.load(tmp_path / "model.safetensors")
     views = rows(curve, NEW, "a")
-    np.testing.assert_array_equal(loaded.predict(views, target="b"), est.predict(views, target="b"))
+    expected = est.predict(views, target="b", conditional="latent")
+    np.testing.assert_array_equal(loaded.predict(views, target="b", conditional="latent"), expected)
     np.testing.assert_array_equal(loaded.transform(views), est.transform(views))
     assert loaded.score(views) == est.score(views)
     with pytest.raises(ValueError, match="loaded from a file"):

@@ -69,10 +69,10 @@ def fit(
         bool, typer.Option("--force", help="Replace the model in the output folder.", rich_help_panel=_OUTPUT)
     ] = False,
     data: Annotated[
-        bool,
-        typer.Option("--data", help="Store the training rows in the model, to impute them later.",
-                     rich_help_panel=_OUTPUT),
-    ] = False,
+        bool | None,
+        typer.Option("--data/--no-data", help="Store all training rows in the model, to impute them later, or none. By "
+                     "default, the rows that predictions need are stored, at most 4,000.", rich_help_panel=_OUTPUT),
+    ] = None,
     as_map: Annotated[
         bool,
         typer.Option("--map", help="Settings for a map: --init tsne --view-weights balanced --neighbor-weight auto. "
@@ -104,12 +104,12 @@ def fit(
         inputs.check()
         map_settings = defaults.MAP_SETTINGS if as_map else {}
         parameters = _config_parameters(table, folder) | map_settings | parse_options(model_options)
-        stop_reason = _run(inputs, parameters, out, output, data=data)
+        stop_reason = _run(inputs, parameters, out, output, data="predict" if data is None else data)
     if stop_reason == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def _run(inputs: Inputs, parameters: Mapping[str, Any], out: Path, output: Output, *, data: bool) -> str:
+def _run(inputs: Inputs, parameters: Mapping[str, Any], out: Path, output: Output, *, data: bool | str) -> str:
     """Fit, write the folder, and report; return why training ended."""
     from mvlvm import NGMVLVM
     from mvlvm.cli.model_folder import write_model_folder

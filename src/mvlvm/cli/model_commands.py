@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,6 +30,12 @@ Out = Annotated[
 ]
 Std = Annotated[Path | None, typer.Option(help="File or folder for the standard deviations.", rich_help_panel="Output")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.", rich_help_panel="Output")]
+Conditional = Annotated[
+    Literal["auto", "latent", "blend"],
+    typer.Option(
+        help="Predict views that a row lacks by the latents alone, by the conditional layer, or by the more accurate."
+    ),
+]
 Target = Annotated[str | None, typer.Option(help="View to predict, which need not be given.", metavar="VIEW")]
 
 
@@ -69,8 +75,8 @@ def predict(
     noise: Annotated[
         bool, typer.Option(help="Whether standard deviations include the noise.", rich_help_panel="Output")
     ] = True,
-    join: Join = "outer", row_names: RowNames = "auto", layer: Layer = None, force: Force = False, quiet: Quiet = False,
-    as_json: Json = False, debug: Debug = False,
+    conditional: Conditional = "auto", join: Join = "outer", row_names: RowNames = "auto", layer: Layer = None,
+    force: Force = False, quiet: Quiet = False, as_json: Json = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Predict a view of new rows from others, or all views."""
     output = Output(quiet, as_json, debug)
@@ -80,7 +86,7 @@ def predict(
         _check_target(est, target)
         if target in views:
             raise UsageError(f"--target {target} was given as a view too. Leave out --view {target}=...")
-        pair = est.predict(views, target=target, return_std=True, include_noise=noise)
+        pair = est.predict(views, target=target, return_std=True, include_noise=noise, conditional=conditional)
         means, stds = (_by_name(est, part, views, target) for part in pair)
         _write(output, means, out)
         if std is not None:
@@ -88,8 +94,9 @@ def predict(
 
 
 def impute(
-    model: Model, out: Out, view: ViewFiles = None, std: Std = None, join: Join = "outer", row_names: RowNames = "auto",
-    layer: Layer = None, force: Force = False, quiet: Quiet = False, as_json: Json = False, debug: Debug = False,
+    model: Model, out: Out, view: ViewFiles = None, std: Std = None, conditional: Conditional = "auto",
+    join: Join = "outer", row_names: RowNames = "auto", layer: Layer = None, force: Force = False, quiet: Quiet = False,
+    as_json: Json = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Fill the missing entries of new rows; without --view, of the training rows (fit with --data)."""
     output = Output(quiet, as_json, debug)
@@ -100,7 +107,7 @@ def impute(
         else:
             est, views = _load(model, output), None
         try:
-            pair = est.impute(views, return_std=True)
+            pair = est.impute(views, return_std=True, conditional=conditional)
         except ValueError as error:
             if views is not None:
                 raise
@@ -115,8 +122,9 @@ def impute(
 
 
 def score(
-    model: Model, view: ViewFiles = None, target: Target = None, join: Join = "outer", row_names: RowNames = "auto",
-    layer: Layer = None, quiet: Quiet = False, as_json: Json = False, debug: Debug = False,
+    model: Model, view: ViewFiles = None, target: Target = None, conditional: Conditional = "auto",
+    join: Join = "outer", row_names: RowNames = "auto", layer: Layer = None, quiet: Quiet = False,
+    as_json: Json = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Print the mean log density of new rows in nats per entry; with --target, of a view given the others."""
     output = Output(quiet, as_json, debug)
@@ -125,7 +133,7 @@ def score(
         _check_target(est, target)
         if target is not None and target not in views:
             raise UsageError(f"--target {target} is scored, so its file is needed: --view {target}=FILE")
-        value = est.score(views, target=target)
+        value = est.score(views, target=target, conditional=conditional)
     output.result({"log_density_per_entry": value, "rows": len(_index(views)), "target": target})
     if not as_json:
         typer.echo(f"{value:.6g}")

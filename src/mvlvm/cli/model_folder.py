@@ -26,7 +26,7 @@ def write_model_folder(
     *,
     labels: pd.Series | None,
     options: Mapping[str, Any],
-    data: bool,
+    data: bool | str,
 ) -> None:
     """Write a fitted model and tables of its results into an empty folder.
 
@@ -36,7 +36,7 @@ def write_model_folder(
         views: the training views.
         labels: labels of the training rows, for figures; None for none.
         options: the options that repeat the fit, for TOML.
-        data: whether the model file contains the training rows.
+        data: whether the model file contains the training rows; "predict" for those that predictions need.
     """
     est.save(folder / MODEL_FILE, data=data)
     index = next(iter(views.values())).index

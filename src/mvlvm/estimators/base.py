@@ -39,10 +39,12 @@ from mvlvm.estimators.prediction import (
     new_rows,
     place_zero_weight_rows,
     row_progress,
+    sources_of,
     validate_new_views,
 )
 from mvlvm.estimators.preprocessing import preprocess, print_likelihoods, retain, validate
 from mvlvm.estimators.train import FitCallback, Trained, train_model, warn_if_not_converged
+from mvlvm.inference.conditional_rows import CONDITIONALS
 from mvlvm.inference.new_rows import NewRows
 from mvlvm.inference.predictor import condition
 from mvlvm.io.model_files import write_model
@@ -258,12 +260,20 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         return (mean, std) if check_flag(return_std, "return_std") else mean
 
     def predict(
-        self, views: Any, *, target: str | None = None, return_std: bool = False, include_noise: bool = True
+        self,
+        views: Any,
+        *,
+        target: str | None = None,
+        return_std: bool = False,
+        include_noise: bool = True,
+        conditional: str = "auto",
     ) -> Any:
         """Predict a view of new rows from other views of them.
 
-        Predictions average over the posterior of the latents, the weights of the features and draws of spectral points;
-        the standard deviation includes all of these and the noise.
+        Predictions by the latents average over their posterior, the weights of the features and draws of spectral
+        points; the standard deviation includes all of these and the noise. A conditional layer adds what the given
+        views know about a Gaussian view directly (`docs/prediction.md`); it is fitted to the training rows when a view
+        is first predicted from others.
 
         Args:
             views: as in `transform`.
@@ -271,6 +281,8 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
                 including the given ones.
             return_std: whether to return the standard deviation of every entry too.
             include_noise: False excludes the noise from the standard deviations: they are those of the function.
+            conditional: "latent" predicts by the latents alone, "blend" by the conditional layer where there is one,
+                "auto" by that of both which has the smaller leave-one-out error.
 
         Returns:
             The target, as a DataFrame if it was one in training; for None all views, in the form of the training
@@ -282,10 +294,12 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """
         check_is_fitted(self)
         return_std, include_noise = check_flag(return_std, "return_std"), check_flag(include_noise, "include_noise")
+        conditional = check_choice(conditional, "conditional", CONDITIONALS)
         if target is not None:
             check_target(self.model_, target)
         rows, given = self._new_rows(views, target=target)
-        pair = rows.predict(list(self.model_.views) if target is None else [target], include_noise=include_noise)
+        targets = list(self.model_.views) if target is None else [target]
+        pair = rows.predict(targets, include_noise=include_noise, conditional=conditional)
         layout = self.model_.layout.of_rows(given.layout.index)
         restored = [
             layout.restore(part, per_class=True)
@@ -295,13 +309,37 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         ]
         return tuple(restored) if return_std else restored[0]
 
-    def impute(self, views: Any = None, *, return_std: bool = False) -> Any:
+    def prediction_sources(self, target: str, *, given: Sequence[str] | None = None) -> dict[str, float]:
+        """Return where predictions of a Gaussian view from others come from: the latents, or the given views directly.
+
+        The conditional layer of these views is fitted if it was not used before. All values are those of leave-one-out
+        predictions of the training rows.
+
+        Args:
+            target: the view to predict.
+            given: the views that it is predicted from; None for all others.
+
+        Returns:
+            The number of training rows; the coefficient of the latent prediction and the weights of regression and
+            neighbours; the shares of the target's variance that are predicted by the latents, by the given views
+            directly and by the neighbours; and the RMSE of the layer and of the latents alone in standardised columns.
+
+        Raises:
+            ViewError: there is no such layer.
+            ValueError: there is no such view.
+        """
+        check_is_fitted(self)
+        check_target(self.model_, target)
+        return sources_of(self.model_, target, given)
+
+    def impute(self, views: Any = None, *, return_std: bool = False, conditional: str = "auto") -> Any:
         """Fill the missing entries of views; observed entries are returned unchanged.
 
         Args:
             views: views with missing entries, of new or training rows; views that are not given are not predicted.
                 None fills the missing entries of the training views.
             return_std: whether to return the standard deviations of the imputed entries too, zero for the others.
+            conditional: how whole missing views of a row are predicted, as in `predict`.
 
         Returns:
             The views in the form they were given, or a pair (imputed, std).
@@ -312,6 +350,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """
         check_is_fitted(self)
         return_std = check_flag(return_std, "return_std")
+        conditional = check_choice(conditional, "conditional", CONDITIONALS)
         if views is None:
             given = self._training_views()
             rows = NewRows(
@@ -319,13 +358,13 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             )
         else:
             rows, given = self._new_rows(views)
-        means, stds = rows.predict(given.names)
+        means, stds = rows.predict(given.names, conditional=conditional)
         decoded = {name: self.model_.views[name].encoding.decode(mean) for name, mean in means.items()}
         filled, std = fill_missing(given, decoded, stds)
         restore = given.layout.restore
         return (restore(filled), restore(std, per_class=True)) if return_std else restore(filled)
 
-    def score(self, views: Any, y: Any = None, *, target: str | None = None) -> float:
+    def score(self, views: Any, y: Any = None, *, target: str | None = None, conditional: str = "auto") -> float:
         """Return the mean log density of new rows, in nats per observed entry and the units of the data.
 
         For views that are not Gaussian, the density of a whole row is replaced by a lower bound, the expected log
@@ -335,11 +374,13 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             views: as in `transform`.
             y: ignored, present for compatibility with scikit-learn.
             target: one of `views`: score only its entries, each on its own and predicted from the other views.
+            conditional: how the target is predicted, as in `predict`; without a target it has no effect.
 
         Raises:
             ViewError: the views do not match those of training, or there is no observed entry.
             ValueError: there is no such target.
         """
+        conditional = check_choice(conditional, "conditional", CONDITIONALS)
         if target is None:
             rows, _ = self._new_rows(views)
             total, n_observed = (rows.log_density(), rows.n_observed) if rows.n_observed else (0.0, 0)
@@ -352,7 +393,7 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
             arrays = encode_new_views(self.model_, given)
             truth = arrays.pop(target)
             rows = new_rows(self.model_, arrays, target, verbose=self.verbose > 0)
-            total, n_observed = rows.log_density_of(target, truth)
+            total, n_observed = rows.log_density_of(target, truth, conditional=conditional)
         if not n_observed:
             raise ViewError(
                 "There is no observed entry to score: all are NaN, or in columns that training left out. "
@@ -525,20 +566,23 @@ class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_outpu
         """
         return memory.estimate_memory(self.get_params(deep=False), views)
 
-    def save(self, path: str | os.PathLike[str], *, data: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, data: bool | str = False) -> None:
         """Write the fitted model to a file, or into a directory; `mvlvm.load` reads it.
 
         Args:
             path: the file or directory; it is replaced at once, so that an interrupt leaves the old or the new file.
-            data: whether to store the training rows too, which `impute()` needs to fill their missing entries. The file
-                then contains the views themselves and grows by their size. Without them it still contains the row and
-                column names, column means, and the latents of all rows: it is smaller, but not anonymous.
+            data: whether to store training rows too. "predict" stores those that the conditional layers need, at most
+                4,000 in float32, and the layers that were fitted so far; without them, a loaded model predicts by the
+                latents alone. True stores all rows, which `impute()` needs to fill their missing entries. The file then
+                contains the views themselves. Without any it still contains the row and column names, column means,
+                and the latents of all rows: it is smaller, but not anonymous.
 
         Raises:
             ValueError: a parameter cannot be saved, or the training rows are not available any more.
         """
         check_is_fitted(self)
-        parameters, data = self.get_params(deep=False), check_flag(data, "data")
+        data = data if data == "predict" else check_flag(data, "data")
+        parameters = self.get_params(deep=False)
         saved = serialization.Saved(
             type(self).__name__, parameters, self.model_, self._fit_record(), self._with_missing
         )

@@ -1,6 +1,6 @@
 """Input validation of out-of-sample rows, and their form for inference."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from torch import Tensor
 from mvlvm.checks import listed
 from mvlvm.errors import ConvergenceWarning, NumericalError, ViewError, ViewWarning, warn
 from mvlvm.estimators.fitted import FittedModel
+from mvlvm.inference.conditional_rows import Pair
 from mvlvm.inference.new_rows import NewRows, Progress, infer_zero_weight_rows, no_progress
 from mvlvm.inference.predictor import Predictor
 from mvlvm.likelihoods import Support
@@ -82,6 +83,24 @@ def check_target_is_missing(target: str, Y: Float[np.ndarray, "N M"]) -> None:
             f"View '{target}' is both given and to be predicted. "
             "Omit it from the views, or call impute to fill its missing entries."
         )
+
+
+def sources_of(fitted: FittedModel, target: str, given: Sequence[str] | None) -> dict[str, float]:
+    """Return the sources of the conditional layer of a target and the views that it is predicted from."""
+    others = tuple(name for name in fitted.views if name != target)
+    names = others if given is None else tuple(name for name in others if name in given)
+    unknown = [name for name in given or () if name not in others]
+    if unknown or not names:
+        raise ViewError(
+            f"given must name at least one view other than the target '{target}': {', '.join(map(repr, others))}. "
+            f"Got {list(given or ())!r}."
+        )
+    if not fitted.views[target].likelihood.collapses:
+        raise ViewError(f"View '{target}' is not Gaussian, so it is predicted by the latents alone.")
+    layer, reason = fitted.predictor.layers.find(Pair(names, target))
+    if layer is None:
+        raise ViewError(f"View '{target}' is predicted by the latents alone: {reason}.")
+    return {name: float(value) for name, value in layer.sources._asdict().items()}
 
 
 def new_rows(

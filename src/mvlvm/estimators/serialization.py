@@ -1,6 +1,6 @@
 """Conversion of fitted estimators to a JSON header and arrays, the contents of model files, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from numbers import Real
@@ -12,6 +12,17 @@ import torch
 
 from mvlvm import defaults
 from mvlvm.estimators.fitted import FitRecord, FittedModel, FittedView, VarianceShares, relevance_table
+from mvlvm.estimators.saved_rows import (
+    LayerHeader,
+    check_shapes,
+    pack_data,
+    pack_layers,
+    unpack_data,
+    unpack_given,
+    unpack_layers,
+    unpack_prediction_rows,
+)
+from mvlvm.inference.held_out_latents import TrainingRows
 from mvlvm.inference.predictor import Predictor
 from mvlvm.inference.tempering import Tempering
 from mvlvm.inference.view_function import ViewFunction
@@ -20,7 +31,6 @@ from mvlvm.io.schema import check_type
 from mvlvm.lazy import Lazy
 from mvlvm.likelihoods import LIKELIHOODS
 from mvlvm.linalg.cpu_arithmetic import TORCH
-from mvlvm.models.data import ViewData
 from mvlvm.models.multiview import Dimensions, MultiViewLVM, ViewPlan, build_model
 from mvlvm.models.spectral_mixture import FeatureMap, kernel_name
 from mvlvm.models.views import AbstractView
@@ -36,8 +46,8 @@ Arrays = Mapping[str, np.ndarray]
 
 KIND = "estimator"
 _SCALING_PARTS = ("mean", "factor", "kept", "seen")
-_DATA_PARTS = ("Y", "rows", "missing", "sample_weight")
-_POSITIVE, _NON_NEGATIVE = ("factor", "alpha"), ("inflation", "spread", "sample_weight")
+_POSITIVE = ("factor", "alpha", "linear", "metric", "ranges")
+_NON_NEGATIVE = ("inflation", "spread", "sample_weight", "amplitudes", "latent_variance", "indices")
 # Seeds are non-negative and have at most 63 bits.
 _N_SEEDS = 2**63
 _INIT = "parameter.init"
@@ -100,6 +110,7 @@ class EstimatorHeader(TypedDict):
     explained_variance: dict[str, float]
     history: list[str]
     data: bool
+    layers: NotRequired[list[LayerHeader]]
     matmul_backend: NotRequired[str]
     view_weights: NotRequired[dict[str, float]]
 
@@ -123,12 +134,12 @@ class Saved:
     with_missing: Views | None = None
 
 
-def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def pack(saved: Saved, *, data: bool | Literal["predict"] = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Convert a fitted estimator to a header and arrays.
 
     Args:
         saved: the estimator.
-        data: whether to include the training rows.
+        data: whether to include the training rows; "predict" for those that the conditional layers need.
 
     Raises:
         ValueError: a parameter cannot be saved, or the training rows are not available.
@@ -143,8 +154,8 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         parameters["init"] = CUSTOM
     elif not isinstance(parameters["init"], str):
         arrays[_INIT] = np.asarray(parameters.pop("init"), dtype=np.float64)
-    if data:
-        arrays |= _pack_data(saved)
+    if data is True:
+        arrays |= pack_data(saved.record, saved.with_missing)
     header = {
         "kind": KIND,
         "estimator": saved.estimator,
@@ -158,10 +169,14 @@ def pack(saved: Saved, *, data: bool = False) -> tuple[dict[str, Any], dict[str,
         "init": saved.record.init,
         "explained_variance": dict(explained.total),
         "history": list(saved.record.history),
-        "data": data,
+        "data": data is True,
         "matmul_backend": saved.record.matmul_backend,
         "view_weights": dict(saved.record.view_weights),
     }
+    if data:
+        layers, of_layers = pack_layers(saved.fitted.predictor, rows=data == "predict")
+        header["layers"] = layers
+        arrays |= of_layers
     return header, arrays
 
 
@@ -194,10 +209,17 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
     functions = {
         view["name"]: _unpack_function(i, view["n_draws"], arrays, module) for i, (view, module) in enumerate(pairs)
     }
+    data = unpack_data(list(views), arrays) if header["data"] else None
+    widths = {name: int(view.scaling.kept.sum()) for name, view in views.items()}
+    rows = Lazy[TrainingRows | None].known(unpack_prediction_rows(len(model.latent.mean), arrays, widths))
+    if data is not None:
+        rows = Lazy[TrainingRows | None](partial(TrainingRows.select, data, model.latent, header["seed"]))
     predictor = Predictor(
         model, {name: view.scaling for name, view in views.items()}, header["seed"],
         functions=Lazy.known(functions),
         tempering=Lazy.known({view["name"]: Tempering(**view["tempering"]) for view in header["views"]}),
+        rows=rows,
+        saved_layers=unpack_layers(header.get("layers", []), widths, arrays),
     )  # fmt: skip
     fitted = FittedModel(model, views, layout, _unpack_dimensions(header, arrays), predictor)
     record = FitRecord(
@@ -209,9 +231,9 @@ def _unpack_checked(header: EstimatorHeader, arrays: Arrays) -> Saved:
         elbo=Lazy.known(float(header["elbo"])),
         explained=Lazy.known(VarianceShares(header["explained_variance"], arrays[_EXPLAINED])),
         relevance=Lazy(partial(relevance_table, model.latent), predictor.lazy_parts["weights"]),
-        data=_unpack_data(list(views), arrays) if header["data"] else None,
+        data=data,
     )
-    return Saved(header["estimator"], parameters, fitted, record, _unpack_given(fitted, arrays))
+    return Saved(header["estimator"], parameters, fitted, record, unpack_given(fitted, arrays))
 
 
 def _unpack_view_weights(header: EstimatorHeader) -> dict[str, float]:
@@ -228,10 +250,10 @@ def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
     """Check the types and signs of all arrays, and the shapes of those whose sizes are used before a model is built."""
     for name, array in arrays.items():
         part = name.rpartition(".")[2]
-        expected = "b" if part in ("kept", "seen", "missing") else "i" if part == "rows" else "f"
+        expected = "b" if part in ("kept", "seen", "missing") else "i" if part in ("rows", "indices") else "f"
         if array.dtype.kind != expected:
             raise TypeError(f"{name} has the data type {array.dtype}")
-        if not (np.isfinite(array).all() or name.startswith("given.")):
+        if not (np.isfinite(array).all() or name.startswith(("given.", "prediction_rows."))):
             raise ValueError(f"{name} holds values that are not finite")
         if (part in _POSITIVE and (array <= 0).any()) or (part in _NON_NEGATIVE and (array < 0).any()):
             raise ValueError(f"{name} holds values of the wrong sign")
@@ -252,17 +274,11 @@ def _check_arrays(header: EstimatorHeader, arrays: Arrays) -> None:
         for k in range(view["n_draws"]):
             shapes |= {f"view.{i}.draw.{k}.{w}": (view["n_mixtures"], view["n_points"], D) for w in ("w1", "w2")}
             shapes |= {f"view.{i}.draw.{k}.alpha": (view["n_mixtures"],)}
-            _check_shapes(shapes, arrays)  # now, because the number of draws may be any
+            check_shapes(shapes, arrays)  # now, because the number of draws may be any
         levels = (view["tempering"]["from_others"], view["tempering"]["from_itself"])
-        if view["n_draws"] < 1 or not 0 <= min(levels) <= max(levels) <= 1:
+        if view["n_draws"] < 1 or not all(0 <= level <= 1 for level in levels):
             raise ValueError(f"view '{view['name']}' has no weights, or its tempering is not between 0 and 1")
-    _check_shapes(shapes, arrays)
-
-
-def _check_shapes(shapes: Mapping[str, tuple[int, ...]], arrays: Arrays) -> None:
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} must have shape {shape}. Got {arrays[name].shape}.")
+    check_shapes(shapes, arrays)
 
 
 def _check_layout(layout: Layout, views: Mapping[str, FittedView], n_rows: int) -> None:
@@ -392,41 +408,6 @@ def _unpack_posterior(prefix: str, n_columns: int, arrays: Arrays, module: Abstr
         if tuple(array.shape) != shapes[part]:
             raise ValueError(f"{prefix}.{part} must have shape {shapes[part]}. Got {tuple(array.shape)}.")
     return kind(features, mean, *parts.values())
-
-
-def _pack_data(saved: Saved) -> dict[str, np.ndarray]:
-    """Return the scaled training views, and the views as given if they have missing entries."""
-    if saved.record.data is None:
-        raise ValueError(
-            "The training rows are not available: prepare() released them, or the model was copied or loaded from a "
-            "file without them. Save with data=True after fit, before prepare()."
-        )
-    arrays = {}
-    for i, data in enumerate(saved.record.data.values()):
-        parts = ((part, getattr(data, part)) for part in _DATA_PARTS)
-        arrays |= {f"data.{i}.{part}": values.cpu().numpy() for part, values in parts if values is not None}
-    if saved.with_missing is not None:
-        arrays |= {f"given.{i}": Y for i, Y in enumerate(saved.with_missing.arrays.values())}
-    return arrays
-
-
-def _unpack_data(names: Sequence[str], arrays: Arrays) -> dict[str, ViewData]:
-    data = {}
-    for i, name in enumerate(names):
-        parts = {part: f"data.{i}.{part}" for part in _DATA_PARTS}
-        data[name] = ViewData(**{part: torch.tensor(arrays[key]) for part, key in parts.items() if key in arrays})
-    return data
-
-
-def _unpack_given(fitted: FittedModel, arrays: Arrays) -> Views | None:
-    given = {name: arrays.get(f"given.{i}") for i, name in enumerate(fitted.views)}
-    present = {name: Y for name, Y in given.items() if Y is not None}
-    if not present:
-        return None
-    for name, view in fitted.views.items():
-        _check_shapes({name: (len(fitted.model.latent.mean), view.n_columns)}, present)
-        view.encoding.encode(name, present[name])  # raises an exception if there are other values
-    return Views(present, fitted.layout)
 
 
 def plain(parameter: str, value: Any) -> Any:

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mvlvm.inference.laplace import Modes, find_modes
+from mvlvm.inference.laplace import Modes, find_modes, laplace_approximation
 from mvlvm.inference.row_likelihood import ObservedRows, pairwise_log_likelihood
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
 from mvlvm.models.latent import GaussianLatent
@@ -32,6 +32,8 @@ MAX_CANDIDATES = 2000
 # Modes are searched from the best candidates and from the origin.
 _N_INITIAL_CANDIDATES = 4
 N_INITIAL_LATENTS = _N_INITIAL_CANDIDATES + 1
+# Gauss-Newton steps of the faster posterior, from the best candidate and with one spectral draw.
+_N_FAST_STEPS = 4
 _LOG_HALF = math.log(0.5)
 
 
@@ -135,6 +137,29 @@ def mixture_posterior(
     """
     log_likelihood = candidate_log_likelihood(observed, at_candidates)
     modes = find_modes(observed, initial_latents(log_likelihood, candidates), tempering=tempering)
+    return mix(log_likelihood, modes, candidates.log_prior, tempering=tempering)
+
+
+def fast_mixture_posterior(
+    observed: Sequence[ObservedRows],
+    candidates: CandidateLatents,
+    at_candidates: Sequence[Prediction],
+    *,
+    tempering: float,
+) -> MixturePosterior:
+    """Return the posterior with one mode only, near the best candidate: less accurate, and 15 to 20 times as fast.
+
+    Args:
+        observed: the observed views, at least one; NaN marks missing entries.
+        candidates: the candidate latents.
+        at_candidates: the predictions of these views at the candidates.
+        tempering: the exponent t of the likelihood, from 0 to 1.
+    """
+    log_likelihood = candidate_log_likelihood(observed, at_candidates)
+    best = candidates.mean[log_likelihood.argmax(dim=1)]
+    first_draws = [(function.first_draw(), Y) for function, Y in observed]
+    mode = laplace_approximation(first_draws, best, tempering=tempering, n_steps=_N_FAST_STEPS)
+    modes = Modes(*(values[:, None] for values in mode))
     return mix(log_likelihood, modes, candidates.log_prior, tempering=tempering)
 
 

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from mvlvm import defaults
 from mvlvm.errors import ConvergenceWarning, warn
+from mvlvm.inference.conditional_rows import ConditionalLayers, Pair, SavedLayer
+from mvlvm.inference.held_out_latents import HeldOutLatents, TrainingRows
 from mvlvm.inference.posterior import MAX_CANDIDATES, CandidateLatents, antithetic_normals, candidate_latents
 from mvlvm.inference.tempering import Tempering, learn_tempering
 from mvlvm.inference.view_function import ViewEntries, ViewFunction
@@ -35,6 +37,11 @@ class Predictor:
         seed: of the random draws.
         functions: view name -> its function, with the weights conditioned on the training rows.
         tempering: view name -> its likelihood tempering.
+        rows: training rows for the conditional layers; None if they are not available.
+        saved_layers: layers that were fitted before.
+
+    Attributes:
+        layers: the conditional layers.
     """
 
     def __init__(
@@ -45,9 +52,16 @@ class Predictor:
         *,
         functions: Lazy[dict[str, ViewFunction]],
         tempering: Lazy[dict[str, Tempering]],
+        rows: Lazy[TrainingRows | None] | None = None,
+        saved_layers: Mapping[Pair, SavedLayer] | None = None,
     ) -> None:
+        rows = Lazy.known(None) if rows is None else rows
         self.model, self.scalings, self.seed = model, scalings, seed
-        self._functions, self._tempering = functions, tempering
+        self._functions, self._tempering, self._rows = functions, tempering, rows
+        held_out = Lazy(lambda kept, of_views: HeldOutLatents(model, of_views, kept, seed), rows, functions)
+        self.layers = ConditionalLayers(
+            model, rows, held_out, lambda name: self.tempering[name].from_others, seed, saved_layers
+        )
         self._lock = threading.RLock()
         self._cache: dict[str, Any] = {}
         self._at_candidates: dict[tuple[str, bool | None], Prediction] = {}
@@ -65,7 +79,7 @@ class Predictor:
     @property
     def lazy_parts(self) -> dict[str, Lazy[Any]]:
         """Name -> what is computed from the training rows on first use."""
-        return {"weights": self._functions, "tempering": self._tempering}
+        return {"weights": self._functions, "tempering": self._tempering, "training rows": self._rows}
 
     @property
     def double_functions(self) -> dict[str, ViewFunction]:
@@ -123,7 +137,15 @@ class Predictor:
             return self._cache[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (self.model, self.scalings, self.seed, self._functions, self._tempering)
+        arguments = (
+            self.model,
+            self.scalings,
+            self.seed,
+            self._functions,
+            self._tempering,
+            self._rows,
+            self.layers.saved,
+        )
         return _restored, arguments
 
 
@@ -147,7 +169,12 @@ def condition(
     def tempering() -> dict[str, Tempering]:
         return _tempering_or_none(model.latent, views, make_generator(seed, Stream.TEMPERING, device))
 
-    return Predictor(model, scalings, seed, functions=Lazy(functions), tempering=Lazy(tempering))
+    def rows() -> TrainingRows:
+        return TrainingRows.select({name: view.data for name, view in views.items()}, model.latent, seed)
+
+    return Predictor(
+        model, scalings, seed, functions=Lazy(functions), tempering=Lazy(tempering), rows=Lazy(rows)
+    )  # fmt: skip
 
 
 def _tempering_or_none(
@@ -171,9 +198,13 @@ def _restored(
     seed: int,
     functions: Lazy[dict[str, ViewFunction]],
     tempering: Lazy[dict[str, Tempering]],
+    rows: Lazy[TrainingRows | None],
+    saved_layers: Mapping[Pair, SavedLayer],
 ) -> Predictor:
     """Return a predictor after pickling or copying, without the caches."""
-    return Predictor(model, scalings, seed, functions=functions, tempering=tempering)
+    return Predictor(
+        model, scalings, seed, functions=functions, tempering=tempering, rows=rows, saved_layers=saved_layers
+    )  # fmt: skip
 
 
 @torch.no_grad()
