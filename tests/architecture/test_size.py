@@ -7,7 +7,7 @@ SOURCE = Path(__file__).parents[2]
 FILES = sorted([*(SOURCE / "src").rglob("*.py"), *(SOURCE / "benchmarks").rglob("*.py")])
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_METHODS = 450, 40, 7
 # A public estimator is one class, so that all methods of its contract can be read in one place.
-MAY_BE_LONGER = {"src/mvlvm/estimators/base.py": 600}
+MAY_BE_LONGER = {"src/mvlvm/estimators/base.py": 700}
 # The interface of all likelihoods is one class, so that inheritance has two levels and no caller asks for a type.
 # A mixture has a feature map for autograd, and frequencies with a vector-Jacobian product for training; so has a view.
 MAY_HAVE_MORE_METHODS = {"AbstractLikelihood": 12, "AbstractMixture": 8, "AbstractView": 8}
