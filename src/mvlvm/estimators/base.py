@@ -2,7 +2,7 @@
 
 import os
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mvlvm.checks import check_choice, check_flag, check_integer
 from mvlvm.errors import ViewError
 from mvlvm.estimators import memory, serialization
+from mvlvm.estimators.figures import FigureMixin
 from mvlvm.estimators.fit_snapshot import Snapshot
 from mvlvm.estimators.fitted import (
     FitRecord,
@@ -60,7 +61,7 @@ from mvlvm.views.layout import Views
 Estimator = TypeVar("Estimator", bound="AbstractMultiViewLVM")
 
 
-class AbstractMultiViewLVM(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):
+class AbstractMultiViewLVM(FigureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Fits one latent to several views; a subclass declares the parameters and the kernel.
 
     Attributes:

@@ -145,6 +145,33 @@ def plot_bounds(histories: Mapping[str, Mapping[str, Float[np.ndarray, " T"]]]) 
     return figure
 
 
+def plot_history(history: Mapping[str, Float[np.ndarray, " T"]], *, by: str = "step") -> Axes:
+    """Plot the bound of one fit, with the learning rate below it.
+
+    Args:
+        history: the `history_` of an estimator.
+        by: "step" or "seconds".
+
+    Returns:
+        The axes of the bound.
+    """
+    (bound,), (rate,) = new_figure(2, 1, panel=(6.0, 2.4))[1]
+    n_steps = len(history["elbo"])
+    x = np.arange(1, n_steps + 1) if by == "step" else history["seconds"]
+    bound.plot(x, history["elbo"], linewidth=0.8)
+    first = int(_IGNORED_SHARE * n_steps)
+    low, high = history["elbo"][first:].min(), history["elbo"].max()
+    margin = 0.05 * max(high - low, np.finfo(float).tiny)
+    bound.set_ylim(low - margin, high + margin)
+    bound.set_ylabel("evidence lower bound, nats")
+    bound.tick_params(labelbottom=False)
+    rate.plot(x, history["learning_rate"], linewidth=0.8)
+    rate.set(xlabel=by, ylabel="learning rate", ylim=(0, None))
+    for panel in (bound, rate):
+        panel.grid(alpha=0.3)
+    return bound
+
+
 def _draw_curves(
     panel: Axes,
     curves: Mapping[str, Curve],

@@ -15,6 +15,7 @@ from mvlvm.plots.latent_scatter import name_row, point_size
 from mvlvm.plots.style import SEQUENTIAL, new_figure, remove_ticks
 
 _PANEL = (1.75, 1.75)  # inches
+_PIXELS = 600  # rows from which on pixels of a matrix are averaged
 _TITLE_LINE = 22  # characters in one line of a panel's title
 
 
@@ -38,6 +39,25 @@ def plot_kernels(
             remove_ticks(panel)
             figure.colorbar(image, ax=panel, shrink=0.85)
     return figure
+
+
+def plot_kernel_matrix(K: Float[np.ndarray, "N N"], *, title: str = "", axes: Axes | None = None) -> Axes:
+    """Plot one kernel matrix.
+
+    Args:
+        K: the matrix.
+        title: above it.
+        axes: to draw into; None makes a new figure.
+
+    Returns:
+        The axes.
+    """
+    panel = new_figure(1, 1, panel=(5.0, 4.3))[1][0][0] if axes is None else axes
+    image = panel.imshow(K, cmap=SEQUENTIAL, interpolation="nearest" if len(K) < _PIXELS else "antialiased")
+    panel.set(title=title, xlabel="row", ylabel="row")
+    remove_ticks(panel)
+    panel.figure.colorbar(image, ax=panel, shrink=0.85, label="kernel")
+    return panel
 
 
 def plot_toy_comparison(

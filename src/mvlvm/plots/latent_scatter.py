@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Shaped
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import EllipseCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mvlvm.errors import ViewError
+from mvlvm.plots.embedding import plot_embedding
 from mvlvm.plots.palette import is_ours
 from mvlvm.plots.style import QUALITATIVE, SEQUENTIAL, legend_below, new_figure, remove_ticks
 
@@ -62,37 +62,23 @@ def plot_latents_along_curve(
     return figure
 
 
-def plot_labelled_latents(
-    mean: Float[np.ndarray, "N 2"], std: Float[np.ndarray, "N 2"], labels: Int[np.ndarray, " N"], *, title: str
-) -> Figure:
+def plot_labelled_latents(mean: Any, std: Any, labels: Any, *, title: str) -> Figure:
     """Plot a labelled embedding, with an ellipse of one posterior standard deviation around every mean.
 
     Args:
-        mean: posterior means, shape (N, 2).
-        std: posterior standard deviations, shape (N, 2).
-        labels: classes, numbered from zero, shape (N,).
+        mean: posterior means, shape (N, D).
+        std: posterior standard deviations, shape (N, D).
+        labels: classes or values of the rows, as in `plot_embedding`.
         title: title of the figure.
 
     Returns:
-        The figure, with one panel and a legend of the classes.
+        The figure, with a legend of the classes.
     """
-    figure, ((panel,),) = new_figure(1, 1, panel=(7.2, 6.2))
-    palette = colormaps[QUALITATIVE]
-    colours = palette(labels % palette.N)
-    panel.add_collection(
-        EllipseCollection(
-            2 * std[:, 0], 2 * std[:, 1], np.zeros(len(mean)), units="xy", offsets=mean,
-            offset_transform=panel.transData, facecolors=colours, edgecolors="none", alpha=0.25,
-        )
-    )  # fmt: skip
-    panel.scatter(mean[:, 0], mean[:, 1], c=colours, s=5, linewidths=0)
-    panel.set(title=title, xlabel="latent dimension 1", ylabel="latent dimension 2")
-    panel.set_aspect("equal", adjustable="datalim")
-    handles = [
-        Line2D([], [], marker="o", linestyle="", color=palette(label % palette.N), label=str(label))
-        for label in np.unique(labels)
-    ]
-    figure.legend(handles=handles, title="class", loc="outside right center", frameon=False)
+    axes = plot_embedding(mean, labels, std=std, label="class")
+    first = axes[0] if isinstance(axes, list) else axes
+    first.set_title(title)
+    figure = first.get_figure(root=True)
+    assert figure is not None
     return figure
 
 
