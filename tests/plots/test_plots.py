@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from matplotlib.collections import EllipseCollection
+from matplotlib.collections import EllipseCollection, PathCollection
+from matplotlib.colors import to_rgba
 
 from mvlvm import plots
 
@@ -46,10 +47,12 @@ def test_ellipses_are_one_standard_deviation_in_each_direction():
 
 def test_a_label_has_the_same_colour_in_the_legend_and_the_plot(figures):
     figure = figures["labels"]
-    points = figure.axes[0].collections[-1]
-    handles = figure.legends[0].legend_handles
-    for handle, label in zip(handles, range(12), strict=True):
-        np.testing.assert_allclose(handle.get_color(), points.get_facecolors()[list(LABELS).index(label)])
+    drawn = [part for part in figure.axes[0].collections if isinstance(part, PathCollection)]
+    places = np.concatenate([part.get_offsets() for part in drawn])
+    colours = np.concatenate([part.get_facecolors() for part in drawn])
+    for handle, label in zip(figure.legends[0].legend_handles, range(12), strict=True):
+        (place,) = np.flatnonzero((places == X[list(LABELS).index(label)]).all(axis=1))
+        np.testing.assert_allclose(to_rgba(handle.get_color()), colours[place])
 
 
 def test_a_figure_is_saved_as_png(figures, tmp_path):
