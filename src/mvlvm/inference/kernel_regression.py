@@ -204,9 +204,14 @@ def choose_blend(
         Y: targets, or their projections.
         F: their latent predictions.
     """
-    blends = [(kernel, fit_blend(kernel.matrix(A, A), noise, Y, F)) for kernel, noise in kernels]
-    kernel, best = min(blends, key=lambda found: found[1].mean_square)
-    K = kernel.matrix(A, A)
+    found = None
+    for candidate, noise in kernels:
+        K_candidate = candidate.matrix(A, A)
+        blend = fit_blend(K_candidate, noise, Y, F)
+        if found is None or blend.mean_square < found[2].mean_square:
+            found = candidate, K_candidate, blend
+    assert found is not None
+    kernel, K, best = found
     for factor in (_NOISE_STEP, 1 / _NOISE_STEP):
         initial = best
         while _NOISE_RANGE[0] < best.regression.noise * factor < _NOISE_RANGE[1]:
@@ -220,7 +225,7 @@ def choose_blend(
 
 
 def choose_kernels(A: Columns, view_of: Int[np.ndarray, " C"], Y: Matrix, F: Matrix) -> list[tuple[ViewKernel, float]]:
-    """Return kernels and noise variances of small leave-one-out error, one with fitted parameters and one without.
+    """Return kernels and noise variances of small leave-one-out error: two fitted ones, and one without parameters.
 
     The parameters are fitted with and without the latent prediction, because the error has several local minima.
 
@@ -238,7 +243,8 @@ def choose_kernels(A: Columns, view_of: Int[np.ndarray, " C"], Y: Matrix, F: Mat
             error = fit_blend(K, noise, Y, F).mean_square
             if error < least:
                 fixed, least = (kernel, float(noise)), error
-    return [*fitted, fixed]
+    errors = [fit_blend(kernel.matrix(A, A), noise, Y, F).mean_square for kernel, noise in fitted]
+    return [*fitted, fixed] if least < max(errors) else fitted
 
 
 def fixed_kernels(A: Columns, view_of: Int[np.ndarray, " C"]) -> list[ViewKernel]:
