@@ -94,14 +94,13 @@ def _drawn(cell: Cell, X: Float[np.ndarray, "N D"], data: Dataset) -> dict[str, 
     """Return the arrays of a figure, for cells of one."""
     if cell.seed or cell.data not in _DRAWN or cell.coordinates:
         return {}
-    assert data.labels is not None
-    return {"latents": np.asarray(X, dtype=np.float32), "labels": data.labels.astype(np.int16)}
+    return {"latents": np.asarray(X, dtype=np.float32), "labels": labels_of(data).astype(np.int16)}
 
 
 def _fit(cell: Cell, views: Mapping[str, Any]) -> NGMVLVM:
     weight = cell.settings.get("c", defaults.NEIGHBOR_WEIGHT) if cell.method == MAP else 0.0
     settings = defaults.MAP_SETTINGS | {"neighbor_weight": weight}
-    steps = {"max_iter": QUICK_STEPS} if cell.is_quick else {}
+    steps: dict[str, Any] = {"max_iter": QUICK_STEPS} if cell.is_quick else {}
     return NGMVLVM(device=cell.device, random_state=cell.seed, **settings, **steps).fit(views)
 
 
@@ -117,30 +116,37 @@ def weighted_columns(views: Mapping[str, Any], seed: int) -> Float[np.ndarray, "
 def _layout(cell: Cell, Z: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N D"]:
     if cell.method == TSNE_NAME:
         return TSNE(random_state=cell.seed).fit_transform(Z)
-    from umap import UMAP
+    from umap import UMAP  # pyright: ignore[reportMissingImports]
 
     return np.asarray(UMAP(random_state=cell.seed).fit_transform(Z))
 
 
 def accuracy_of(X: Float[np.ndarray, "N D"], data: Dataset) -> float:
     """Return the five-fold 1-NN accuracy of the rows whose label is known."""
-    known = data.labels >= 0
-    return nearest_neighbour_accuracy(np.asarray(X, dtype=float)[known], data.labels[known])
+    labels = labels_of(data)
+    known = labels >= 0
+    return nearest_neighbour_accuracy(np.asarray(X, dtype=float)[known], labels[known])
+
+
+def labels_of(data: Dataset) -> Int[np.ndarray, " N"]:
+    """Return the labels of a data set that has some."""
+    assert data.labels is not None
+    return data.labels
 
 
 def new_row_quality(cell: Cell, views: Mapping[str, Any], data: Dataset) -> Metrics:
     """Fit four fifths of the rows; return 1-NN accuracies of the others, and errors of their hidden entries."""
-    generator = np.random.default_rng(cell.seed + 1)
-    order = generator.permutation(len(data.labels))
+    generator, labels = np.random.default_rng(cell.seed + 1), labels_of(data)
+    order = generator.permutation(len(labels))
     new, old = np.split(order, [int(_NEW_SHARE * len(order))])
     est = _fit(cell, {name: Y[old] for name, Y in views.items()})
     new_views = {name: Y[new] for name, Y in views.items()}
-    known_new, known_old = data.labels[new] >= 0, data.labels[old] >= 0
-    nearest = KNeighborsClassifier(1).fit(est.embedding_[known_old], data.labels[old][known_old])
+    known_new, known_old = labels[new] >= 0, labels[old] >= 0
+    nearest = KNeighborsClassifier(1).fit(est.embedding_[known_old], labels[old][known_old])
     latents = est.transform(new_views)
-    part = Dataset({name: Y[old] for name, Y in views.items()}, data.labels[old], name=data.name)
+    part = Dataset({name: Y[old] for name, Y in views.items()}, labels[old], name=data.name)
     return {
-        "accuracy of new rows": float(nearest.score(latents[known_new], data.labels[new][known_new])),
+        "accuracy of new rows": float(nearest.score(latents[known_new], labels[new][known_new])),
         "accuracy of fitted rows": accuracy_of(est.embedding_, part),
         **hidden_entry_quality(est, views, old, new[:_MAX_IMPUTED_ROWS], generator),
     }

@@ -43,7 +43,7 @@ def draw_missing(B: Float[np.ndarray, "n C"], A: Float[np.ndarray, "N C"]) -> It
         rows = np.flatnonzero(which.ravel() == k)
         if pattern.any():
             means[np.ix_(rows, pattern)], drawn = _conditional_draws(S, B[rows], pattern)
-            deviations[np.ix_(range(_N_PAIRS), rows, pattern)] = drawn[:, None]
+            deviations[np.ix_(np.arange(_N_PAIRS), rows, pattern)] = drawn[:, None]
     for deviation in deviations:
         yield means + deviation
         yield means - deviation

@@ -1,6 +1,7 @@
 """Plots of the latents of one model: coloured by classes or values, with their uncertainty, in any dimension."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -105,11 +106,11 @@ def as_colouring(color: Any, n_rows: int) -> Colouring:
     )
     if len(values) != n_rows:
         raise ViewError(f"color must have one class or value per row, {n_rows}. Got {len(values)}.")
-    values = values.infer_objects()
     known = (values.notna() & (values.astype(str) != "")).to_numpy()
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    n_distinct = values[known].nunique()
-    whole = is_number and bool((values[known] % 1 == 0).all())
+    given = values.loc[known]
+    n_distinct = len(given.unique())
+    whole = is_number and bool(np.all(given.to_numpy(dtype=float) % 1 == 0))
     if is_number and not (whole and n_distinct <= _MAX_INTEGER_CLASSES):
         return _by_value(values.to_numpy(dtype=float), known)
     return _by_class(values, known, whole=whole)
@@ -117,9 +118,7 @@ def as_colouring(color: Any, n_rows: int) -> Colouring:
 
 def _by_value(values: Float[np.ndarray, " N"], known: Bool[np.ndarray, " N"]) -> Colouring:
     known = known & np.isfinite(values)
-    low, high = (
-        float(f(values[known], initial=0.0) if not known.any() else f(values[known])) for f in (np.min, np.max)
-    )
+    low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 1.0)
     scale = Normalize(low, high if high > low else low + 1.0)
     colours = _repeat(_UNKNOWN_COLOUR, len(values))
     colours[known] = colormaps[SEQUENTIAL](scale(values[known]))
@@ -127,13 +126,13 @@ def _by_value(values: Float[np.ndarray, " N"], known: Bool[np.ndarray, " N"]) ->
 
 
 def _by_class(values: pd.Series, known: Bool[np.ndarray, " N"], *, whole: bool) -> Colouring:
-    texts = values[known].astype(int).astype(str) if whole else values[known].astype(str)
-    present = set(texts)
+    texts = pd.Series(values.loc[known].astype(int) if whole else values.loc[known]).astype(str)
+    present = set(texts.tolist())
     if isinstance(values.dtype, pd.CategoricalDtype):
         ordered = [str(name) for name in values.cat.categories if str(name) in present]
     else:
         ordered = sorted(present, key=_natural_key)
-    frequent = set(texts.value_counts().index[:MAX_CLASSES])
+    frequent = {name for name, _ in Counter(texts.tolist()).most_common(MAX_CLASSES)}
     shown = [name for name in ordered if name in frequent]
     number = {name: k for k, name in enumerate(shown)}
     class_of = np.full(len(values), -1)
