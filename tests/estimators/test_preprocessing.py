@@ -99,7 +99,7 @@ def test_a_class_that_occurs_only_in_rows_of_weight_zero_is_rejected(data):
 def test_sample_weights_are_saved(data, tmp_path):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 5.0], size=50)
     est = NGMVLVM(**QUICK).fit(data, sample_weight=weight)
-    est.save(tmp_path)
+    est.save(tmp_path, data="predict")
     loaded = mvlvm.load(tmp_path)
     rows = {"a": data["a"][:10] + 0.1}
     np.testing.assert_array_equal(loaded.predict(rows, target="b"), est.predict(rows, target="b"))
