@@ -196,10 +196,10 @@ class NGMVLVM(AbstractMultiViewLVM):
 
         Example:
             >>> from mvlvm.datasets import load
-            >>> data = load("bridges")
-            >>> est = NGMVLVM.map(data, random_state=0)
+            >>> data = load("s-curve", kernels=["rbf", "gibbs"], n_samples=60, n_features=10, random_state=0)
+            >>> est = NGMVLVM.map(data.views, random_state=0)
             >>> est.embedding_.shape
-            (214, 2)
+            (60, 2)
         """
         return cls(
             **defaults.MAP_SETTINGS, n_components=n_components, likelihood=likelihood, device=device,
