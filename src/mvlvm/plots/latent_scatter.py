@@ -16,13 +16,14 @@ from matplotlib.lines import Line2D
 from mvlvm.errors import ViewError
 from mvlvm.plots.embedding import plot_embedding
 from mvlvm.plots.palette import is_ours
-from mvlvm.plots.style import QUALITATIVE, SEQUENTIAL, legend_below, new_figure, remove_ticks
+from mvlvm.plots.style import QUALITATIVE, SEQUENTIAL, legend_below, new_figure, remove_ticks, set_wrapped_title
 
 _MAX_WIDTH = 6.4  # inches of panels, unless there are many
 _SIDES = (1.2, 2.4)  # inches, the side of the smallest and of the largest panel
 _CHARACTER = 0.073  # inches, the mean width of a character
 _N_COLOURS = 10
 _MARKERS = "o^sPXDv"  # one per ten classes
+_LABELLED_WIDTH = 5.0  # inches, of the title of a labelled embedding
 _MAX_INK = 1200.0  # square points covered by all points of a panel
 
 
@@ -76,7 +77,7 @@ def plot_labelled_latents(mean: Any, std: Any, labels: Any, *, title: str) -> Fi
     """
     axes = plot_embedding(mean, labels, std=std, label="class")
     first = axes[0] if isinstance(axes, list) else axes
-    first.set_title(title)
+    set_wrapped_title(first, title, inches=_LABELLED_WIDTH)
     figure = first.get_figure(root=True)
     assert figure is not None
     return figure
