@@ -108,8 +108,8 @@ def test_column_relevance_is_that_of_finite_differences(with_private):
             shifted[0][:, d] += step
             shifted[1][:, d] -= step
             up, down = (expected_entries(est, name, Z) for Z in shifted)
-            slopes = (up - down) / (2 * step) / factor
-            expected[:, d] = np.square(slopes).mean(axis=0) * X[:, d].var(ddof=1)
+            derivatives = (up - down) / (2 * step) / factor
+            expected[:, d] = np.square(derivatives).mean(axis=0) * X[:, d].var(ddof=1)
         table = est.column_relevance(name)
         np.testing.assert_allclose(table.to_numpy(), expected / expected.sum(axis=1).max(), atol=1e-6)
         assert list(table.columns) == ["x0", "x1", "right:0"]
